@@ -592,7 +592,7 @@ def test_demo_command_compares_strategies(focus: Focus, monkeypatch: MonkeyPatch
     (["crawl", "a.test", "--topic", "champions", "league"], "seed 'league': is not a web addr"),
     (["backup", "no/copy.db", "--db", "no.db"], "no/copy.db: there is no folder "),
     (["why"], "Missing argument 'URL'. (see `focus why --help`)"),
-    (["why", "x y", "--db", "no.db"], "seed 'x y': contains white space or "),
+    (["why", "sport/x.html"], "'sport/x.html' is not a web address; write it like "),
     (["export", "--fields", "urls", "--db", "no.db"], "unknown field 'urls'; "),
     (["export", "--since", "soon", "--db", "no.db"], "--since: cannot read 'soon' as a date; "),
     (["crawl", "--allow-net"], "Option '--allow-net' requires an argument. (see `focus crawl -"),

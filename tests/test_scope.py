@@ -59,26 +59,18 @@ def test_readable_url_normalises_back(url: str, readable: str) -> None:
 
 @cases(
     "text, host",
-    ("视频.TEST", "xn--cy2a840a.test"),
-    ("https://www.a.test:443/x?y", "www.a.test"),
-    ("A.test.", "a.test"),
-    ("a.test:8080", "a.test:8080"),
-    ("[::1]:80", "[::1]"),
-    ("", ""),
-)
+    ("视频.TEST", "xn--cy2a840a.test"), ("https://www.a.test:443/x?y", "www.a.test"),
+    ("A.test.", "a.test"), ("a.test:8080", "a.test:8080"), ("[::1]:80", "[::1]"), ("", ""),
+)  # fmt: skip
 def test_normalise_host_as_typed(text: str, host: str) -> None:
     assert normalise_host(text) == host
 
 
 @cases(
     "path, reason",
-    ("/repo/tree/guide.txt", None),
-    ("/repo/blob/main/logo.png", None),
-    ("/wiki/File:Goal.jpg", None),
-    ("/notes.txt", None),
-    ("/logo.png", DropReason.NOT_HTML),
-    ("/tree.png", DropReason.NOT_HTML),
-    ("/report.pdf", DropReason.NOT_HTML),
-)
+    ("/repo/tree/guide.txt", None), ("/repo/blob/main/logo.png", None),
+    ("/wiki/File:Goal.jpg", None), ("/notes.txt", None), ("/logo.png", DropReason.NOT_HTML),
+    ("/tree.png", DropReason.NOT_HTML), ("/report.pdf", DropReason.NOT_HTML),
+)  # fmt: skip
 def test_file_name_decides_outside_of_file_pages(path: str, reason: DropReason | None) -> None:
     assert Scope(ScopeConfig()).reason_against(f"http://a.test{path}", "a.test") is reason

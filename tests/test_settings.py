@@ -258,8 +258,9 @@ def test_missing_focus_toml_gives_no_defaults(
     (["--seed", "a.test"], "no topic; give one with --topic"),
     ([*BASE, "--seed", "a.test,http://b.test"], "contains white space or several URLs"),
     ([*BASE, "--seed", "ftp://a.test/"], "only http and https can be crawled, not ftp:"),
-    ([*BASE, "--topic", "，"], "contains no word"),
-    ([*BASE, "--topic", "no.toml"], "topic file no.toml: cannot be read: No such file"),
+    (["--seed", "a.test", "--topic", "，"], "contains no word"),
+    (["--seed", "a.test", "--topic", "no.txt"], "topic file no.txt: cannot be read: No such file"),
+    ([*BASE, "--topic", "b"], '--topic may stand only once: write --topic "a, b", or '),
     ([*BASE, "--seeds-file", "no.txt"], "seeds file no.txt: cannot be read: No such file"),
     ([*BASE, "--strategy", "bestlink"], "--strategy: no strategy 'bestlink'; did you mean"),
     ([*BASE, "--relevance", "x"], "--relevance: no relevance model 'x'; known: "),
@@ -276,6 +277,7 @@ def test_missing_focus_toml_gives_no_defaults(
     ([*BASE, "--user-agent", "a\nb: c"], "--user-agent: must be printable ASCII"),
     ([*BASE, "--contact", "我"], "--contact: must be printable ASCII"),
     ([*BASE, "--contact", "a b"], "--contact: 'a b' is not an address; give one like https://"),
+    ([*BASE, "--archive", __file__, "--warc", "b.warc"], "--warc records network traffic"),
     ([*BASE, "--archive", "no.warc"], "--archive no.warc: there is no such file"),
     ([*BASE, "--summary", "no/r.json"], "no/r.json: there is no folder "),
     ([*BASE, "--proxy", "http://p:1", "--connect-to", "h:1"], "exclude each other"),
@@ -290,12 +292,6 @@ def test_invalid_option_prints_one_line(
 def test_invalid_variable_is_named(capsys: CaptureFixture[str], monkeypatch: MonkeyPatch) -> None:
     monkeypatch.setenv("FOCUS_DELAY", "soon")
     assert error_line(capsys, "crawl", *BASE).startswith("FOCUS_DELAY: 'soon' is not a time")
-
-
-def test_archive_with_warc_is_refused(home: Path, capsys: CaptureFixture[str]) -> None:
-    (home / "a.warc").touch()
-    line = error_line(capsys, "crawl", *BASE, "--archive", str(home / "a.warc"), "--warc", "b.warc")
-    assert "--warc records network traffic" in line
 
 
 # -- seeds, topics, parameters, User-Agent ------------------------------------------
@@ -351,16 +347,17 @@ def test_topic_file_sets_seeds_model_and_keywords(ordered: Ordered, home: Path) 
     (home / "t.toml").write_text(text, encoding="utf-8")
     result = ordered("--topic", str(home / "t.toml"))
     assert (result.config.seeds, result.config.analysis.relevance) == (("t.test",), "boolean")
-    result = ordered(*BASE, "--topic", str(home / "t.toml"), "--relevance", "position")
+    result = ordered(*BASE[:2], "--topic", str(home / "t.toml"), "--relevance", "position")
     assert (result.config.seeds, result.config.analysis.relevance) == (("a.test",), "position")
 
 
 def test_read_topic_existing_file_or_words(home: Path) -> None:
-    assert [word.text for word in read_topic("足球,英超").keywords] == ["足球", "英超"]
+    assert [word.text for word in read_topic("足球,TCP/IP").keywords] == ["足球", "TCP/IP"]
     (home / "work" / "words").write_text("name='t'\nkeywords=['a']\n", encoding="utf-8")
     assert read_topic("words").name == "t"
-    with pytest.raises(ConfigError, match=r"gone\.toml: cannot be read"):
-        read_topic("gone.toml")
+    for gone in ("gone.toml", "Gone.TXT", "./gone", str(home / "gone")):
+        with pytest.raises(ConfigError, match=r"(?i)gone.*: cannot be read"):
+            read_topic(gone)
 
 
 def test_split_params_assigns_to_strategy_and_model() -> None:

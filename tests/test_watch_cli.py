@@ -130,6 +130,8 @@ def test_alert_add_show_edit_and_remove(focus: Focus) -> None:
     (("add", "a", "--site", "a.test", "--words", "x", "--mail", "nobody"), "mail:nobody"),
     (("add", "a", "--site", "a.test", "--words", "x", "--expires", "soon"), "2026-12-31"),
     (("add", "a", "--site", "a.test", "--topic", "gone.toml"), "gone.toml"),
+    (("add", "a", "--site", "a.test", "--topic", "gone.txt"), "must end in .toml"),
+    (("add", "a", "--words", "b", "c"), 'several words stand in quotation marks: --words "a b"'),
     (("show", "nobody"), "no alert 'nobody'"),
     (("import", "gone.json"), "gone.json"),
 )

@@ -13,7 +13,7 @@ from focus.errors import ConfigError, refuse_deep_nesting
 from focus.http.ssrf_guard import parse_network
 from focus.i18n import msg
 from focus.storage.alerts.records import Alert
-from focus.urls.normal_form import seed_candidates
+from focus.urls.normal_form import read_url
 
 MAX_SITES, MAX_ITEMS = 50, 200
 
@@ -35,7 +35,7 @@ def validate_alert(alert: Alert) -> Alert:
         if options := _OPTIONS.get(field):
             what = msg("{what} ({options})", what=what, options=options)
         raise ConfigError("{where}: {what}", where=where, what=what)
-    sites = tuple(dict.fromkeys(_site_url(site) for site in alert.sites))
+    sites = tuple(dict.fromkeys(read_url(site) for site in alert.sites))
     return msgspec.structs.replace(alert, sites=sites)
 
 
@@ -83,24 +83,13 @@ def find_problems(alert: Alert) -> dict[str, str]:
 
 def _parsed_fields(alert: Alert) -> Iterator[tuple[str, Callable[[str], object], str]]:
     """Yield the name, the parser and the value of each field that is parsed."""
-    yield from (("sites", _site_url, site) for site in alert.sites)
+    yield from (("sites", read_url, site) for site in alert.sites)
     if alert.words.strip():
         yield "words", query.parse, alert.words
     yield "schedule", schedule.parse, alert.schedule
     yield "quiet", schedule.parse_quiet, alert.quiet
     yield from (("channels", check_channel, channel) for channel in alert.channels)
     yield from (("networks", parse_network, network) for network in alert.networks)
-
-
-def _site_url(text: str) -> str:
-    """Return the URL of a site; one without a scheme is requested over https."""
-    try:
-        url, *_ = seed_candidates(text)
-    except ConfigError:
-        raise ConfigError(
-            "{text!r} is not a web address; write it like https://example.org/", text=text
-        ) from None
-    return url
 
 
 def to_json(alerts: Iterable[Alert]) -> bytes:

@@ -44,9 +44,9 @@ def changes(
     """
     from focus.storage import revisited_pages
     from focus.storage.reader import DatabaseReader
-    from focus.urls.normal_form import seed_candidates, url_fingerprint
+    from focus.urls.normal_form import read_url, url_fingerprint
 
-    key = url_fingerprint(seed_candidates(url)[0]) if url is not None else None
+    key = url_fingerprint(read_url(url)) if url is not None else None
     with DatabaseReader(db.expanduser()) as reader:
         crawls = reader.crawl_ids(crawl)
         changes_ = reader.read(

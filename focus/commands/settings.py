@@ -41,7 +41,7 @@ from focus.score.relevance import RELEVANCE, Model, model_class
 from focus.score.strategy import STRATEGIES, Strategy, strategy_class
 from focus.topic.terms import LIBRARY, LLM
 from focus.topic.topic import Topic, from_words, to_builtins
-from focus.topic.topic_file import read_topic_file
+from focus.topic.topic_file import names_file, read_topic_file
 from focus.urls.normal_form import seed_candidates, url_host
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _read_seeds(typed_seeds: Sequence[str], file: Path | None) -> tuple[str, ...
 def read_topic(text: str) -> Topic:
     """Return the topic of --topic: from a file if the text names one, otherwise from words."""
     path = Path(text)
-    if text.endswith(".toml") or (len(text) < 255 and path.is_file()):
+    if names_file(text) or (len(text) < 255 and path.is_file()):
         return read_topic_file(path)
     return from_words(text)
 

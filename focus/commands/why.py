@@ -40,12 +40,12 @@ def why(db: Path, crawl: str, as_json: bool, url: str) -> None:
     """
     from focus.storage.evidence import explain_priority
     from focus.storage.reader import DatabaseReader
-    from focus.urls.normal_form import seed_candidates, url_fingerprint
+    from focus.urls.normal_form import read_url, url_fingerprint
 
-    candidates = seed_candidates(url.strip().replace(" ", "%20") if "://" in url else url)
+    url = read_url(url.strip().replace(" ", "%20") if "://" in url else url)
     with DatabaseReader(db.expanduser()) as reader:
         number = reader.crawl_id(crawl)
-        explanation = reader.why(number, candidates[0], key=url_fingerprint(candidates[0]))
+        explanation = reader.why(number, url, key=url_fingerprint(url))
         answer = explain_priority(reader, number, explanation)
     if as_json:
         print_json(answer)

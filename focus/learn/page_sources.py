@@ -17,7 +17,7 @@ from focus.score.analysis import PageScorer
 from focus.storage import labels
 from focus.storage.reader import DatabaseReader
 from focus.topic.topic import Topic, from_words, to_builtins
-from focus.urls.normal_form import seed_candidates, url_fingerprint
+from focus.urls.normal_form import read_url, url_fingerprint
 
 _FILE_URL = "http://file.invalid/page.html"  # the address of a file, which tells nothing
 _SUFFIXES = HTML_SUFFIXES | TEXT_SUFFIXES | {".jsonl", ".toml"}
@@ -47,7 +47,7 @@ def collect_pages(
     """
     urls = [place for place in places if _is_url(place)]
     for url in urls:
-        seed_candidates(url)
+        read_url(url)
     pages = _load_urls(urls, sources, topic, report_problem) if urls else {}
     samples: list[SourcedPage] = []
     for place in places:
@@ -117,7 +117,7 @@ def _load_stored(
 def _find_stored_page(
     reader: DatabaseReader, crawls: Sequence[int], url: str
 ) -> labels.ScoredPage | None:
-    target = seed_candidates(url)[0]
+    target = read_url(url)
     for crawl in crawls:
         find = partial(labels.find_page_row, crawl=crawl, url=url, key=url_fingerprint(target))
         row = reader.read(find)

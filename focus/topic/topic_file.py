@@ -12,6 +12,7 @@ import msgspec
 from focus.errors import TopicError
 from focus.topic.topic import Topic, from_toml
 
+_FILE_NAME = re.compile(r".*\.(toml|txt|json)|\.{0,2}/.*", re.IGNORECASE | re.DOTALL)
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -33,6 +34,12 @@ def read_topic_file(path: Path) -> Topic:
     if topic.model is None:
         return topic
     return msgspec.structs.replace(topic, model=str(path.parent / topic.model))
+
+
+def names_file(text: str) -> bool:
+    """Return whether a topic is meant as a file, by its ending, or by a folder before `/`."""
+    folder = text.rpartition("/")[0]
+    return bool(_FILE_NAME.fullmatch(text)) or (0 < len(folder) < 255 and Path(folder).is_dir())
 
 
 def to_toml(topic: Topic) -> str:

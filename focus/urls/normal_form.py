@@ -382,4 +382,14 @@ def seed_candidates(text: str) -> list[str]:
     return urls
 
 
+def read_url(text: str) -> str:
+    """Return the URL that a user has typed, with https if it has no scheme; ConfigError if none."""
+    try:
+        return seed_candidates(text)[0]
+    except ConfigError:
+        raise ConfigError(
+            "{text!r} is not a web address; write it like https://example.org/", text=text
+        ) from None
+
+
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(?!\d+(?:[/?#]|\Z))")

@@ -16,6 +16,7 @@ from focus.commands.options.channel import CHANNEL_SECTION, parse_channels
 from focus.commands.options.option import add_options, option
 from focus.errors import ConfigError
 from focus.text.formatting import parse_duration, printable
+from focus.topic.topic_file import names_file
 
 if TYPE_CHECKING:
     from focus.storage.alerts.records import Alert
@@ -137,6 +138,8 @@ def _stored_topic(text: str | None) -> str | None:
     """Return a topic as stored: words, or the absolute path of a file, for use by cron."""
     if text is None or not text.strip():
         return text
+    if names_file(text) and not text.endswith(".toml"):
+        raise ConfigError("topic file {path}: its name must end in .toml", path=text)
     path = Path(text).expanduser()
     return str(path.absolute()) if text.endswith(".toml") else text
 

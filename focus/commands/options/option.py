@@ -167,10 +167,22 @@ class Command(LocalizedCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments, in which old spellings of options may stand."""
+        typed = [name for arg in args if (name := arg.partition("=")[0]) in ("--topic", "--words")]
+        if any(typed.count(p.opts[0]) > 1 and not p.multiple for p in self.get_params(ctx)):
+            once = say(
+                '{option} may stand only once: write {option} "a, b", or run the command for each',
+                option=typed[-1],
+            )
+            raise click.UsageError(once, ctx)
         try:
             return super().parse_args(ctx, [_new_spelling(ctx.command_path, arg) for arg in args])
         except click.UsageError as error:
             error.ctx = error.ctx or ctx  # click omits it where a value is missing
+            if typed and type(error) is click.UsageError:  # too many arguments
+                hint = say(
+                    'several words stand in quotation marks: {option} "a b"', option=typed[-1]
+                )
+                raise click.UsageError(f"{error.message}; {hint}", ctx) from None
             raise
 
 
