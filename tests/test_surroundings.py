@@ -73,7 +73,9 @@ def test_main_without_home_uses_working_directory(
 
 
 @cases(
-    "line", "$CRAWL --topic \"x$(printf '\\377')\"", "export --host \"$(printf '\\377')\" --db x.db"
+    "line",
+    "crawl -q a.test --topic \"x$(printf '\\377')\"",
+    "export --host \"$(printf '\\377')\" --db x.db",
 )
 def test_main_argument_not_utf_8_is_named_in_one_line(line: str, shell: Shell) -> None:
     done = shell(f"$FOCUS $CRAWL --db x.db && $FOCUS {line}")
