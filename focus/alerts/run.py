@@ -183,19 +183,14 @@ async def run_due(
     if alerts:
         run.match_sites()
         if not summary.is_busy:
-            list_for_site, skipped = (
-                store.alerts.list_for_site,
-                summary.postponed + summary.unfinished,
-            )
+            list_for_site = store.alerts.list_for_site
+            skipped = summary.postponed + summary.unfinished
             skipped_ids = {alert.id for site in skipped for alert in list_for_site(site)}
             if alert_ids is not None:  # an alert whose sites all rest is not checked again
                 ready = {alert.id for site in sites for alert in list_for_site(site.id)}
-                skipped_ids |= {
-                    alert.id for alert in alerts if alert.checked_at is not None
-                } - ready
-            finished = [
-                stored_alert for stored_alert in alerts if stored_alert.id not in skipped_ids
-            ]
+                checked = {alert.id for alert in alerts if alert.checked_at is not None}
+                skipped_ids |= checked - ready
+            finished = [alert for alert in alerts if alert.id not in skipped_ids]
             _finish_checks(store, finished, summary, started_at=started_at, now=clock())
     summary.delivered.add(await deliver())
     summary.failures += [

@@ -34,12 +34,10 @@ from focus.records import COMPLETE, SEED_PRIORITY, UrlState
 from focus.session import RunReport, Watcher, run
 from focus.storage.alerts.records import LOCAL_USER, DueHub, WatchedSite
 from focus.storage.alerts.store import AlertStore
+from focus.storage.search_index import ProgressCallback
 from focus.store import CrawlInfo
 from focus.topic.topic import Keyword, Topic, to_builtins
 from focus.urls.normal_form import seed_candidates
-
-Progress = Callable[[float, float], None]
-"""Called with (done, total)."""
 
 FIRST_VISIT_REQUESTS, VISIT_REQUESTS, DAILY_REQUESTS = 500, 200, 2_000
 """Requests of a site's first visit, of each later one at least, and per day of a longer pause."""
@@ -55,7 +53,7 @@ def create_visit(
     web: PageSource,
     *,
     clock: Callable[[], float] = time.time,
-    progress: Progress = lambda done, total: None,
+    progress: ProgressCallback = lambda done, total: None,
     allows_networks: bool = False,
 ) -> Callable[[WatchedSite], Awaitable[None]]:
     """Return the function that visits a site; see `visit`.
@@ -183,7 +181,7 @@ async def visit(
     web: PageSource,
     *,
     clock: Callable[[], float],
-    progress: Progress = lambda done, total: None,
+    progress: ProgressCallback = lambda done, total: None,
 ) -> RunReport:
     """Visit a site; its row and the intervals of its pages are updated.
 

@@ -109,7 +109,8 @@ def select_main(blocks: Sequence[Block], roots: Sequence[Root]) -> None:
     sums: dict[int, tuple[int, int]] = {}
     for block in blocks:
         own = size = len(block.text) - block.link_chars
-        size += block.link_chars and _title_chars(block)
+        if block.link_chars:  # most blocks have none
+            size += _title_chars(block)
         sizes.append(size)
         total = sums.get(block.parts, (0, 0))
         sums[block.parts] = (total[0] + own, total[1] + size)

@@ -130,11 +130,11 @@ def add_features(
         )
         profile = make_published_profile(paper, on_vectors, off_vectors, model.keywords)
     else:
-        own_vectors = [
-            {word: x for word, x in model.full_vector(page).items() if word not in site_words}
-            for page, name in _hide_site_texts(on)
-            for site_words in [{*matcher.segmenter.tokens(name)} - model.keywords.keys()]
-        ]
+        own_vectors = []
+        for page, name in _hide_site_texts(on):
+            site_words = {*matcher.segmenter.tokens(name)} - model.keywords.keys()
+            vector = model.full_vector(page)
+            own_vectors.append({word: x for word, x in vector.items() if word not in site_words})
         off_vectors = [model.full_vector(sourced.page) for sourced in off]
         sites = [sourced.host for sourced in on]
         profile = make_profile(own_vectors, off_vectors, model.keywords, sites=sites)
