@@ -41,7 +41,6 @@ GONE = 20  # URLs of the crawl; 0 to 11 are pages but for 4, a redirect, and 7, 
 PARENTS = (None, 0, 1, 2, 3, 4, 5, 0, 0, 0, 1, 1)
 RELEVANT = {0, 1, 5, 8, 9, 10}
 NOT_PAGES = {4, 7}
-RULES = b"User-agent: *\nCrawl-delay: 3\nDisallow: /private\n"
 
 
 def url_row(number: int) -> UrlRow:
@@ -76,7 +75,7 @@ def batch() -> Batch:
     return Batch(
         queues=[QueueRow(0, 0, "/N", 6, 4.5), QueueRow(1, 1, "/S/N", 6, 1.5)],
         hosts=[
-            HostRow(0, "a.example", robots={"https": (RULES, 200, 0.0)}),
+            HostRow(0, "a.example"),
             HostRow(1, EVIL + ".example", is_abandoned=True),
         ],
         urls=[url_row(number) for number in range(GONE)],
@@ -154,17 +153,6 @@ def test_host_yields_equal_status_and_yield_has_patterns(path: Path, tmp_path: P
         patterns[name] = [(row.host, row.pattern) for row in figures.patterns]
         assert ("URL patterns</h3>" in crawl_html(figures)) is bool(patterns[name])
     assert (patterns["focus"][0], patterns["bfs"]) == (("a.example", "/N"), [])
-
-
-def test_politeness_measures_delays_between_requests(figures: CrawlFigures) -> None:
-    host = next(item for item in figures.polite if item.host == "a.example")
-    # pages 0, 2, 6, 8, 10 as requests 2, 6, 12, 14, 18: 2 s apart each, 0.5 s long
-    assert (host.pages, host.requests) == (5, 6)
-    assert host.smallest_s == pytest.approx(3.5)
-    assert host.asked_s == 3.0
-    assert figures.smallest_s == pytest.approx(3.5)
-    second = next(item for item in figures.polite if item.host != "a.example")
-    assert (second.asked_s, second.given_up) == (None, True)
 
 
 def test_failures_are_grouped_by_kind_with_example(figures: CrawlFigures) -> None:
@@ -260,7 +248,7 @@ def test_page_is_complete_loads_nothing_and_escapes_titles(figures: CrawlFigures
     assert text.count("<script>") == 1
     assert "alert(1)</script>" not in text and "\u202e" not in text and "<img" not in text
     assert "<b>alert" not in text
-    for words in ("足球", "Harvest", "Best hubs", "Politeness", "Self-judged"):
+    for words in ("足球", "Harvest", "Best hubs", "Failures", "Self-judged"):
         assert words in elements.text
 
 
@@ -368,7 +356,7 @@ def test_report_json_has_the_figures_of_the_page(
     assert run("--db", str(path), "-o", str(tmp_path / "r.JSON")).exit_code == 0
     assert (tmp_path / "r.JSON").read_text("utf-8") == result.stdout
     assert msgspec.json.decode(result.stdout.encode(), type=CrawlFigures) == figures
-    assert '"schema": "focus-report/2"' in result.stdout
+    assert '"schema": "focus-report/3"' in result.stdout
 
 
 @cases(

@@ -32,7 +32,7 @@ def report_command(db: tuple[Path, ...], crawl: str, output: Path | None, as_jso
     """Write a report of a crawl as one HTML page.
 
     The file loads nothing from elsewhere. It shows the harvest curve, the hit rates of hosts and
-    URL patterns, relevance, the best pages and hubs, depth, failures and politeness.
+    URL patterns, relevance, the best pages and hubs, depth, failures and where requests went.
 
     \b
     Example:

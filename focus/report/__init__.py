@@ -1,8 +1,8 @@
 """HTML reports of crawls and comparisons, their charts, and exports of pages.
 
     page — renders a report from templates/, with its style and script inline
-    crawl, results_section, politeness_section — the report of one crawl; the tables and charts
-        of its results; its failures and hosts
+    crawl, results_section, requests_section — the report of one crawl; the tables and charts
+        of its results; its failures and requests
     comparison — the report of `focus research compare`: outcome, curves, tables, inputs
     charts, bars — line charts and bar charts as SVG
     export — writes rows as JSON lines, CSV, Parquet or SQLite (`focus export`)

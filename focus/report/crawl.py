@@ -1,4 +1,4 @@
-"""HTML report of one crawl: its progress, results, failures and politeness."""
+"""HTML report of one crawl: its progress, results, failures and requests."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from markupsafe import Markup
 
 from focus.i18n import say
-from focus.report import politeness_section, results_section
+from focus.report import requests_section, results_section
 from focus.report.charts import Frame, Series, format_number, legend, line_chart, round_ticks
 from focus.report.page import Tile, render_report
 from focus.storage.figures import CrawlFigures
@@ -38,7 +38,7 @@ def crawl_html(figures: CrawlFigures) -> str:
         course=_harvest_section(figures),
         **results_section.make_tables(figures),
         **results_section.make_charts(figures),
-        **politeness_section.make_tables(figures),
+        **requests_section.make_tables(figures),
     )
 
 

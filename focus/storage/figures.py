@@ -13,7 +13,7 @@ from focus.storage.request_uses import RequestUses
 from focus.storage.term_uses import TermUses
 from focus.storage.views import CrawlSummary, ReasonCount
 
-SCHEMA = "focus-report/2"
+SCHEMA = "focus-report/3"
 
 
 class CrawlSettings(msgspec.Struct, frozen=True):
@@ -67,23 +67,6 @@ class YieldFigures(msgspec.Struct, frozen=True):
     pattern: str
     fetched: int
     yielded: float
-
-
-class HostPoliteness(msgspec.Struct, frozen=True):
-    """Politeness towards a host.
-
-    requests     finished requests; `pages` of them returned pages
-    smallest_s   shortest time between the end of a page and the next request that returned a page;
-                 None with fewer than two pages
-    asked_s      Crawl-delay of its robots.txt for this crawler; None if there is none
-    """
-
-    host: str
-    requests: int
-    pages: int
-    smallest_s: float | None
-    asked_s: float | None
-    given_up: bool
 
 
 class FailureFigures(msgspec.Struct, frozen=True):
@@ -141,14 +124,12 @@ class CrawlFigures(msgspec.Struct, frozen=True):
     seconds      duration of all its runs, by the clock of the crawl
     harvest_last_100, harvest_last_500   share of the last requests that returned a relevant page
     window       width of the windows of the harvest curve, in buckets of `course`
-    hosts, patterns, hubs, polite, best   the first N entries; `*_known` is the number of all
-    smallest_s   shortest time between two requests to a host, and that host (`smallest_host`)
+    hosts, patterns, hubs, best   the first N entries; `*_known` is the number of all
     """
 
     crawl: CrawlSummary
     settings: CrawlSettings
     requests: int
-    robots_requests: int
     bytes: int
     seconds: float
     states: dict[str, int]
@@ -165,9 +146,6 @@ class CrawlFigures(msgspec.Struct, frozen=True):
     patterns_known: int
     hosts: list[YieldFigures]
     patterns: list[YieldFigures]
-    polite: list[HostPoliteness]
-    smallest_s: float | None
-    smallest_host: str
     best: list[BestPage]
     hubs: list[HubFigures]
     depths: list[LevelFigures]

@@ -7,15 +7,12 @@ seconds, after which the WAL can be merged again.
 from __future__ import annotations
 
 import sqlite3
-from itertools import groupby, pairwise
-from operator import itemgetter
 from typing import Any
 
 import msgspec
 
 from focus.config import CrawlConfig
 from focus.errors import ConfigError
-from focus.http.robots import robots_from_response
 from focus.i18n import decode_message
 from focus.records import UrlState
 from focus.score.relevance import relevance_threshold
@@ -24,21 +21,15 @@ from focus.storage.figures import (
     CrawlFigures,
     CrawlSettings,
     FailureFigures,
-    HostPoliteness,
     LabelFigures,
     YieldFigures,
 )
 from focus.storage.reader import DatabaseReader
-from focus.storage.schema import LAST_ID, OVER_THRESHOLD_SQL, id_range, row_id
+from focus.storage.schema import LAST_ID, OVER_THRESHOLD_SQL, id_range
 from focus.storage.views import ReasonCount
 from focus.topic.topic import from_builtins
 
 MAX_HOSTS = 100
-MAX_POLITENESS_HOSTS = 50  # hosts whose politeness is reported
-
-RobotsColumns = dict[str, tuple[bytes, int, float]]
-DelayFigures = tuple[int, float | None]
-"""Number of pages of a host, and the shortest time between them in seconds."""
 
 
 def load_figures(reader: DatabaseReader, crawl: int) -> CrawlFigures:
@@ -60,13 +51,11 @@ def _read_figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) ->
     counters = status.counters
     (last,) = db.execute("SELECT max(nth) FROM page WHERE crawl = ?", (crawl,)).fetchone()
     requests = max(int(counters.get("requests", 0)), last or 0)
-    polite, smallest, smallest_host = _politeness_figures(db, crawl, config.agent)
     learns = config.strategy == "yield"
     return CrawlFigures(
         crawl=status.crawl,
         settings=_crawl_settings(config),
         requests=requests,
-        robots_requests=int(counters.get("robots", 0)),
         bytes=int(counters.get("bytes", 0)),
         seconds=float(counters.get("active_s", 0.0)),
         states=status.states,
@@ -83,9 +72,6 @@ def _read_figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) ->
         patterns_known=_count_rows(db, "queue", crawl) if learns else 0,
         hosts=_yield_figures(db, crawl, _HOSTS),
         patterns=_yield_figures(db, crawl, _PATTERNS) if learns else [],
-        polite=polite,
-        smallest_s=smallest,
-        smallest_host=smallest_host,
         best=best_pages.load_best_pages(db, crawl),
         hubs=best_pages.load_hubs(db, crawl),
         depths=distributions.depth_levels(db, crawl),
@@ -155,57 +141,6 @@ def _yield_figures(db: sqlite3.Connection, crawl: int, sql: str) -> list[YieldFi
     return [YieldFigures(*row) for row in db.execute(sql, (*id_range(crawl), MAX_HOSTS))]
 
 
-def _politeness_figures(
-    db: sqlite3.Connection, crawl: int, agent: str
-) -> tuple[list[HostPoliteness], float | None, str]:
-    """Return politeness figures of the busiest hosts, and the shortest delay with its host."""
-    busy = db.execute(_BUSY, (*id_range(crawl), MAX_POLITENESS_HOSTS)).fetchall()
-    delays, smallest, where = _host_delays(db, crawl, {row[0] & LAST_ID for row in busy})
-    politeness = []
-    for number, name, requests, given_up, packed in busy:
-        pages, smallest_s = delays[number & LAST_ID]
-        politeness.append(
-            HostPoliteness(
-                host=name,
-                requests=requests,
-                pages=pages,
-                smallest_s=smallest_s,
-                asked_s=_crawl_delay(packed, agent),
-                given_up=bool(given_up),
-            )
-        )
-    return politeness, smallest, where
-
-
-def _host_delays(
-    db: sqlite3.Connection, crawl: int, hosts: set[int]
-) -> tuple[dict[int, DelayFigures], float | None, str]:
-    """Return the delays of these hosts, and the shortest delay of all hosts with its host."""
-    delays: dict[int, DelayFigures] = dict.fromkeys(hosts, (0, None))
-    smallest, where = None, -1
-    for host, rows in groupby(db.execute(_TIMES, id_range(crawl)), key=itemgetter(0)):
-        gaps = [start - end for (_, _, end), (_, start, _) in pairwise(rows)]
-        smallest_s = min(gaps, default=None)
-        if host in hosts:
-            delays[host] = (len(gaps) + 1, smallest_s)
-        if smallest_s is not None and (smallest is None or smallest_s < smallest):
-            smallest, where = smallest_s, host
-    sql = "SELECT name FROM host WHERE id = ?"
-    (name,) = db.execute(sql, (row_id(crawl, where),)).fetchone() if where >= 0 else ("",)
-    return delays, smallest, name
-
-
-def _crawl_delay(packed: bytes | None, agent: str) -> float | None:
-    """Return the Crawl-delay for this agent in the robots.txt of a host; None if it has none."""
-    if not packed:
-        return None
-    files = msgspec.msgpack.decode(packed, type=RobotsColumns)
-    delays = [
-        robots_from_response(status, body).crawl_delay(agent) for body, status, _ in files.values()
-    ]
-    return max((delay for delay in delays if delay is not None), default=None)
-
-
 def _failure_figures(db: sqlite3.Connection, crawl: int) -> list[FailureFigures]:
     """Return the kinds of failure, most frequent first, with their first URL as example."""
     failures = []
@@ -238,14 +173,6 @@ WHERE queue.id BETWEEN ? AND ? GROUP BY queue.host{{more}} HAVING n > 0
 ORDER BY hits DESC, n DESC, host.name{{more}} LIMIT ?"""
 _HOSTS = _TALLIES.format(pattern="''", more="")
 _PATTERNS = _TALLIES.format(pattern="pattern", more=", pattern")
-_BUSY = f"""
-SELECT host.id, name, sum(fetched) AS n, given_up, robots FROM queue
-JOIN host ON host.id = (queue.id & ~{LAST_ID}) + queue.host
-WHERE queue.id BETWEEN ? AND ? GROUP BY host.id HAVING n > 0 ORDER BY n DESC, name LIMIT ?"""
-_TIMES = f"""
-SELECT queue.host AS host, fetched_at, fetched_at + elapsed_s
-FROM page JOIN url_found f USING (id) JOIN queue ON queue.id = (page.id & ~{LAST_ID}) + f.queue
-WHERE page.id BETWEEN ? AND ? ORDER BY host, fetched_at"""
 _JUDGED = f"""
 SELECT count(*), ifnull(sum(label.relevant), 0), ifnull(sum({OVER_THRESHOLD_SQL}), 0),
 ifnull(sum(label.relevant AND {OVER_THRESHOLD_SQL}), 0)

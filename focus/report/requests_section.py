@@ -1,11 +1,11 @@
-"""Tables of a crawl report on failures and on politeness towards hosts."""
+"""Tables of a crawl report on failures and on the use of the requests."""
 
 from __future__ import annotations
 
 from focus.i18n import say, translate
 from focus.report.page import Cell, PageLink
-from focus.storage.figures import CrawlFigures, HostPoliteness
-from focus.text.formatting import format_count, printable
+from focus.storage.figures import CrawlFigures
+from focus.text.formatting import printable
 
 
 def make_tables(figures: CrawlFigures) -> dict[str, object]:
@@ -32,29 +32,4 @@ def make_tables(figures: CrawlFigures) -> dict[str, object]:
             [f"--deny '{denial.regex}'", f"{denial.requests:,}"]
             for denial in figures.request_uses.denials
         ],
-        "smallest": _smallest_delay_text(figures),
-        "robots_requests": format_count(figures.robots_requests, "request"),
-        "polite": [_host_row(host) for host in figures.polite],
     }
-
-
-def _smallest_delay_text(figures: CrawlFigures) -> str:
-    if figures.smallest_s is None:
-        return say("No host had two requests.")
-    return say(
-        "The shortest pause of any host was {rest_s:.3f} s ({host}); the delay is {delay_s:g} s.",
-        rest_s=figures.smallest_s,
-        host=printable(figures.smallest_host),
-        delay_s=figures.settings.delay_s,
-    )
-
-
-def _host_row(host: HostPoliteness) -> list[str]:
-    return [
-        printable(host.host, 60),
-        f"{host.requests:,}",
-        f"{host.pages:,}",
-        "–" if host.smallest_s is None else f"{host.smallest_s:.3f}",
-        "–" if host.asked_s is None else f"{host.asked_s:g}",
-        say("yes") if host.given_up else "",
-    ]
