@@ -37,8 +37,9 @@ from focus.config import (
     RunPaths,
 )
 from focus.crawler import Crawl
+from focus.engine.transports import Transport
 from focus.engine.unit_of_work import Totals
-from focus.records import FetchResult, Link, Page, Result, SiteTemplate, Task
+from focus.records import FetchResult, Link, Page, Result, Task
 from focus.session import Watcher, crawl_identity, run
 from focus.session.process_limits import infrequent_garbage_collection, return_freed_memory
 from focus.store import CrawlWriter, Store
@@ -78,16 +79,12 @@ class Cost(msgspec.Struct, frozen=True):
     rss_mib: float
 
 
-class GeneratedWeb:
+class GeneratedWeb(Transport):
     """A transport that generates pages with links to new and to known URLs."""
 
     is_live = True
-    window = sys.maxsize
-    is_remote = False
-    supports_lookups = False
 
     def __init__(self, marks: Sequence[int], pages: int) -> None:
-        self.in_flight = 0
         self.costs: list[Cost] = []
         self.crawl: Crawl
         self._rng = random.Random(1)
@@ -123,30 +120,10 @@ class GeneratedWeb:
         self._generating_s += time.thread_time() - began
         return results
 
-    def sent_tasks(self) -> list[tuple[Task, float]]:
-        """Return nothing: departures are not tracked."""
-        return []
-
-    def unscored_answers(self) -> list[tuple[Task, FetchResult]]:
-        """Return nothing: responses are not tracked before they are scored."""
-        return []
-
-    async def update(self, payload: bytes) -> None:
-        """Ignore updates of the scorer."""
-
-    async def score_again(self, url: str, source: bytes, template: SiteTemplate) -> Page | None:
-        """Return None: sources are not stored."""
-
-    def wake(self) -> None:
-        """Do nothing: `receive` never waits long."""
-
     def cancel(self) -> None:
         """Discard all requests."""
         self._sent.clear()
         self.in_flight = 0
-
-    async def close(self) -> None:
-        """Do nothing: there is nothing to close."""
 
     def _answer(self, task: Task) -> Result:
         now = self.now()

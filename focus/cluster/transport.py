@@ -40,7 +40,7 @@ from focus.cluster.messages import (
     unpack,
 )
 from focus.cluster.queues import CONFIRM_S, DELIVERY_LIMIT, GENERATIONS, Queues
-from focus.engine.transports import score_stored_page, wait_for
+from focus.engine.transports import Transport, score_stored_page, wait_for
 from focus.errors import ClusterError
 from focus.i18n import msg
 from focus.records import FailureKind, FetchResult, Page, Result, SiteTemplate, Task
@@ -50,7 +50,7 @@ POLL_S = 2.0
 """Seconds between two counts of the workers."""
 
 
-class ClusterTransport:
+class ClusterTransport(Transport):
     """Sends tasks to the workers of a cluster and returns their results.
 
     setup   settings for the workers; its run is set here
@@ -275,14 +275,6 @@ class ClusterTransport:
             return []
         self.in_flight -= len(results)
         return results
-
-    def sent_tasks(self) -> list[tuple[Task, float]]:
-        """Return []: at most one request per host is in flight."""
-        return []
-
-    def unscored_answers(self) -> list[tuple[Task, FetchResult]]:
-        """Return []: results arrive scored."""
-        return []
 
     async def update(self, payload: bytes) -> None:
         """Send a changed topic or model to all workers."""

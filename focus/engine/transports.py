@@ -58,9 +58,10 @@ class Scorer(Protocol):
         """Stop the workers."""
 
 
-class Transport(Protocol):
-    """Interface that sends tasks and returns results.
+class Transport:
+    """Base class of what sends tasks and returns results; what a subclass leaves out does nothing.
 
+    now                returns the time of the crawl's clock in Unix seconds
     in_flight          tasks that were sent and whose results were not received yet
     is_live            whether the clock is real time
     supports_lookups   whether it performs DNS lookups (`Task.is_lookup`)
@@ -68,16 +69,15 @@ class Transport(Protocol):
     is_remote          whether other processes send the requests, at times known only afterwards
     """
 
-    in_flight: int
-    is_live: bool
-    is_remote: bool
-    supports_lookups: bool
+    now: Callable[[], float]
+    in_flight: int = 0
+    is_live: bool = False
+    is_remote: bool = False
+    supports_lookups: bool = False
 
     @property
-    def window(self) -> int: ...
-
-    def now(self) -> float:
-        """Return the time of the crawl's clock in Unix seconds."""
+    def window(self) -> int:
+        return UNBOUNDED
 
     def send(self, task: Task) -> None:
         """Start a task without blocking."""
@@ -88,16 +88,19 @@ class Transport(Protocol):
         Returns [] when the time `until` passes, when `wake` is called, or when `sent_tasks` or
         `unscored_answers` have something to return.
         """
+        return []
 
     def sent_tasks(self) -> list[tuple[Task, float]]:
         """Return (task, time) of tasks with `Task.should_report_send` sent since the last call.
 
-        Tasks that will never be sent are included. A replayed task is sent exactly at `start_at`,
-        so there are none.
+        Tasks that will never be sent are included. A transport that sends each task exactly at its
+        `start_at` has none.
         """
+        return []
 
     def unscored_answers(self) -> list[tuple[Task, FetchResult]]:
-        """Return responses since the last call whose pages still wait to be scored."""
+        """Return responses since the last call whose pages still wait to be scored, if any."""
+        return []
 
     async def update(self, payload: bytes) -> None:
         """Send a changed topic or model to the workers; later pages are scored with it."""
@@ -107,6 +110,7 @@ class Transport(Protocol):
 
         `source` is the page in UTF-8, empty if it is not stored.
         """
+        return None
 
     def wake(self) -> None:
         """End a waiting `receive`."""
@@ -182,7 +186,7 @@ class SendNotice:
             self._tell(self._task)
 
 
-class LiveTransport:
+class LiveTransport(Transport):
     """Requests over the network.
 
     locate   resolves the IP address for a URL, "" if there is none
@@ -192,8 +196,6 @@ class LiveTransport:
     """
 
     is_live = True
-    is_remote = False
-    window = UNBOUNDED
 
     def __init__(
         self,
@@ -382,7 +384,7 @@ def latency_s(url: str) -> float:
     return 0.05 + 0.1 * zlib.crc32(url.encode("utf-8", "replace")) / 2**32
 
 
-class ReplayTransport:
+class ReplayTransport(Transport):
     """Requests to a recorded web. Time is virtual: waiting costs nothing, but counts.
 
     A request takes 50 to 150 ms of virtual time, by a hash of its URL, so that
@@ -390,11 +392,6 @@ class ReplayTransport:
 
     score_again  scores a page of the recorded web with a template, where no sources are stored
     """
-
-    is_live = False
-    is_remote = False
-    supports_lookups = False
-    window = UNBOUNDED
 
     def __init__(
         self,
@@ -437,14 +434,6 @@ class ReplayTransport:
         )
         return [await _score_response(self._scorer, task, fetch)]
 
-    def sent_tasks(self) -> list[tuple[Task, float]]:
-        """Return []: a replayed task is sent at its `start_at`."""
-        return []
-
-    def unscored_answers(self) -> list[tuple[Task, FetchResult]]:
-        """Return []: results arrive scored."""
-        return []
-
     async def update(self, payload: bytes) -> None:
         """Send a changed topic or model to the scorer."""
         await self._scorer.update(payload)
@@ -454,9 +443,6 @@ class ReplayTransport:
         if self._score_again is not None:
             return await self._score_again(url, template)
         return await score_stored_page(self._scorer, url, source, template)
-
-    def wake(self) -> None:
-        """Do nothing: `receive` never waits."""
 
     def cancel(self) -> None:
         """Cancel all tasks in flight."""

@@ -15,7 +15,6 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import cast
 
 import msgspec
 
@@ -59,12 +58,8 @@ class RerankCounts(msgspec.Struct):
     moved: int = 0
 
 
-class _IdleTransport:
+class _IdleTransport(Transport):
     """A transport without requests."""
-
-    in_flight = 0
-    is_live = is_remote = False
-    supports_lookups = False
 
     def now(self) -> float:
         """Return 0: no time passes."""
@@ -84,7 +79,7 @@ async def rerank(
     Pages are written while they are scored, priorities at the end. After an interruption the same
     call starts again and has the same result.
     """
-    crawl = Crawl(config, cast(Transport, _IdleTransport()))
+    crawl = Crawl(config, _IdleTransport())
     await restore(crawl, store, info)
     replay = _Replay(crawl)
     analysis = strategy_class(config.strategy).extend_analysis(config.analysis)
