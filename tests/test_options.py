@@ -1,10 +1,6 @@
 """An option is declared once: by flag, variable and focus.toml it comes to its field."""
 
-import os
 import re
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +9,6 @@ import pytest
 from click.testing import CliRunner
 from pytest import MonkeyPatch
 
-import focus
 from focus.cli import cli, crawl
 from focus.commands.options import config_file
 from focus.commands.options.declared import DECLARED, Declared, changed_options
@@ -112,50 +107,6 @@ def test_dry_run_lists_set_options_with_sources(folder: Path, monkeypatch: Monke
         "--allow-net 10.0.0.0/8,::1/128 (focus.toml)", "--insecure",
         "slowdown 1m30s (focus.toml)", "--cookie …",
     ]  # fmt: skip
-
-
-NEW = """\
-    patience_s: Annotated[float, Setting(SPEED_SECTION, "Be patient for so long.")] = 5.0
-"""
-PROBE = """
-import sys
-from focus.cli import cli, crawl
-from focus.commands.options.declared import changed_options
-from focus.commands.options.option import show_full_help
-from focus.commands.settings import plan_crawl
-ctx = crawl.make_context("crawl", sys.argv[1:])
-print(plan_crawl(ctx.params).config.politeness.patience_s, changed_options(ctx, excluded=()))
-show_full_help(ctx)
-print("docs", crawl.get_help(ctx))
-"""
-
-
-def test_new_option_needs_change_in_one_file(folder: Path) -> None:
-    package = folder / "lib" / "focus"
-    shutil.copytree(Path(focus.__file__).parent, package, ignore=shutil.ignore_patterns("*.pyc"))
-    config = package / "config.py"
-    lines = config.read_text(encoding="utf-8").splitlines(keepends=True)
-    at = next(n for n, line in enumerate(lines) if line.startswith("    max_crawl_delay_s"))
-    config.write_text("".join([*lines[:at], NEW, *lines[at:]]), encoding="utf-8")
-
-    def probe(*flags: str, **variables: str) -> tuple[str, str]:
-        arguments = ["--seed", "a.test", "--topic", "t", "--db", "f.db", *flags]
-        said = subprocess.run(
-            [sys.executable, "-c", PROBE, *arguments],
-            env=os.environ | {"PYTHONPATH": str(package.parent), **variables},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        first, _, help = said.partition("\n")
-        return first, help
-
-    said, help = probe("--patience", "1m")
-    assert said == "60.0 ['--patience 1m00s']"
-    assert " ".join(help.split()).count(
-        "--patience TIME Be patient for so long. [default: 5s; FOCUS_PATIENCE]"
-    ) == 1  # fmt: skip
-    assert probe(FOCUS_PATIENCE="2m")[0] == "120.0 ['--patience 2m00s (FOCUS_PATIENCE)']"
 
 
 def test_crawl_short_help_fits_75_lines_full_help_has_all(monkeypatch: MonkeyPatch) -> None:

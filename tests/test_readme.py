@@ -15,7 +15,6 @@ from click.testing import CliRunner
 from focus.cli import cli
 from focus.registry import RENAMED, RENAMED_COMMANDS
 from focus.score.strategy import STRATEGIES
-from tests.support.cases import cases
 
 ROOT = Path(__file__).parents[1]
 READMES = [ROOT / "README.md", ROOT / "README.zh-CN.md"]
@@ -191,18 +190,6 @@ def is_dotted_name(name: str) -> bool:
     return is_entry_point_group or is_defined(last, text)
 
 
-@cases(
-    "name, is_there",
-    ("focus/cli.py", True), ("focus/no_such.py", False), ("cli.py", True),
-    ("no_such.py", False),
-    ("focus.cli", True), ("focus.no_such", False), ("focus.cli.cli", True),
-    ("focus.cli.no_such", False), ("Frontier.push", True), ("Frontier.no_such", False),
-    ("str.join", True), ("focus/score/NAME.py", True),
-)  # fmt: skip
-def test_names_of_this_project_are_recognised(name: str, is_there: bool) -> None:
-    assert exists(name) == is_there
-
-
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=str)
 def test_names_in_a_document_exist(page: Path) -> None:
     names = set(_CODE.findall(_FENCE.sub("", page_text(page))))
@@ -248,18 +235,3 @@ def test_both_readmes_say_to_type_the_same() -> None:
     blocks = [_FENCE.findall(page_text(readme)) for readme in READMES]
     bare_blocks = [[re.sub(r" +#.*", "", code) for _, code in block] for block in blocks]
     assert bare_blocks[0] == bare_blocks[1]
-
-
-@cases(
-    "text, commands_found",
-    ("```sh\nfocus status --json | jq .a\n```", [["status", "--json"]]),
-    ("```sh\nfocus crawl --seed a \\\n  --topic 足球 > x\n```",
-     [["crawl", "--seed", "a", "--topic", "足球"]]),
-    ('```\n15 2 * * *  cd "$HOME/f" && "$HOME/bin/focus" crawl -q\n```', [["crawl", "-q"]]),
-    ("```ini\nExecStart=%h/.local/bin/focus crawl --max-time 1h\n```",
-     [["crawl", "--max-time", "1h"]]),
-    ("```\nDatabase focus-demo/focus.db\n  focus status\n```", [["status"]]),
-    ("```toml\nfocus = 1\n```", []),
-)  # fmt: skip
-def test_commands_are_found(text: str, commands_found: list[list[str]]) -> None:
-    assert list(commands(text)) == commands_found

@@ -12,8 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import cases
-
 DOCS = Path(__file__).parents[1] / "docs"
 FROM_COMMANDS = {"cli.md"}
 """Both made by docs/make_cli.py, which tests/test_docs.py holds."""
@@ -112,22 +110,3 @@ def test_chinese_pages_link_to_chinese_pages() -> None:
         for target in re.findall(r"\]\(\.\./([\w-]+\.md)", page_text(page))
     ]
     assert set(wrong) == {"index.md: index.md"}
-
-
-@cases(
-    "chinese, message",
-    ("# 甲\n\n`--to` 花 3 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus status  # 看\n```\n", ""),
-    ("# 甲\n\n`--to` 花 4 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus status\n```\n", "figures"),
-    ("# 甲\n\n`--at` 花 3 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus status\n```\n", "names"),
-    ("# 甲\n\n`--to` 花 3 秒，1,000 个。\n\n## 乙\n\n```sh\nfocus why\n```\n", "other code"),
-    ("# 甲\n\n`--to` 花 3 秒。\n\n1,000 个。\n\n## 乙\n\n```sh\nfocus status\n```\n", "(3, "),
-    ("# 甲\n\n`--to` 花 3 秒，1,000 个。\n\n```sh\nfocus status\n```\n", "headings"),
-)
-def test_comparison_of_pages_reports_differences(chinese: str, message: str) -> None:
-    english = "# A\n\n`--to` takes 3 s,\nof 1,000.\n\n## B\n\n```sh\nfocus status  # look\n```\n"
-    messages = list(differences(english, chinese))
-    assert any(message in item for item in messages) if message else not messages
-
-
-def test_numbers_in_millions_match_in_both_languages() -> None:
-    assert figures("5 million pages, 10 of 1,000") == figures("500 万个网页，1,000 中的 10 个")
