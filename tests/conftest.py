@@ -99,7 +99,7 @@ def here(tmp_path: Path) -> Iterator[OutboxFixture]:
 
 TIMING = set(
     "test_cluster test_delivery_process test_fetch test_mail test_outbox_relay test_progress "
-    "test_serve test_serve_limits test_shard_merge test_store test_throttling test_webhook "
+    "test_serve test_serve_limits test_store test_throttling test_webhook "
     "test_workers".split()
 )
 """Files in which things happen at once, or time out: a busy machine shows what depends on it."""

@@ -65,7 +65,7 @@ def demo(ctx: click.Context, pages: int, seed: int, db: Path) -> None:
         report = None
     else:
         report = db.with_name("report.html")
-        write_bytes(report_page([db], "latest"), report)
+        write_bytes(report_page(db, "latest"), report)
     print_lines(demo_lines(outcomes, db, report, program_name()))
     ctx.exit(130 if interrupted else 0)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +90,8 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
     """
     from focus.report.export import choose_format
     from focus.report.export import write_rows as write
-    from focus.storage.results import COMPUTED_FIELDS, FIELDS, Selection, field_types
-    from focus.storage.shard_merge import open_merged
+    from focus.storage.reader import DatabaseReader
+    from focus.storage.results import FIELDS, Selection, field_types
 
     names = [name.strip() for name in (options["fields"] or "").split(",") if name.strip()]
     out = None if str(options["output"]) == "-" else options["output"]
@@ -108,15 +110,14 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         gone=options["gone"] == "mark",
         lists=True if options["include"] == "lists" else None,
     )
-    with open_merged(
-        db,
-        options["crawl"],
-        include_sources=has_dates or any(name in COMPUTED_FIELDS for name in names),
-    ) as reader:
+    with ExitStack() as stack:
+        readers = [stack.enter_context(DatabaseReader(path.expanduser())) for path in db]
         fields = names or FIELDS
         if options["text_by"] == "trafilatura":
             fields = ["trafilatura_text" if name == "text" else name for name in fields]
-        rows = reader.iter_rows(selection, fields)
-        number = write(rows, types, format=file_format, out=out, bom=options["bom"])
+        rows = chain.from_iterable(reader.iter_rows(selection, fields) for reader in readers)
+        number = write(
+            islice(rows, options["limit"]), types, format=file_format, out=out, bom=options["bom"]
+        )
     if out is not None:
         print_note("{pages} in {file}", pages=format_count(number, "page"), file=out)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from focus.commands.options.option import CRAWL, DBS, Command, option, print_note, to_json
+from focus.commands.options.option import CRAWL, DB, Command, option, print_note, to_json
 
 if TYPE_CHECKING:
     from focus.storage.figures import CrawlFigures
@@ -17,7 +16,7 @@ _STDOUT = Path("-")
 
 
 @click.command("report", cls=Command)
-@DBS
+@DB
 @CRAWL
 @option(
     "-o",
@@ -28,7 +27,7 @@ _STDOUT = Path("-")
     help="Write to FILE, as JSON if its name ends in .json; - is standard output.",
 )
 @option("--json", "as_json", is_flag=True, help="Write the figures as JSON instead of the page.")
-def report_command(db: tuple[Path, ...], crawl: str, output: Path | None, as_json: bool) -> None:
+def report_command(db: Path, crawl: str, output: Path | None, as_json: bool) -> None:
     """Write a report of a crawl as one HTML page.
 
     The file loads nothing from elsewhere. It shows the harvest curve, the hit rates of hosts and
@@ -46,22 +45,22 @@ def report_command(db: tuple[Path, ...], crawl: str, output: Path | None, as_jso
     if out != _STDOUT:
         check_folder(out)
         check_extension(out, (".json",) if as_json else (".html", ".htm"))
-    figures = _read_figures([path.expanduser() for path in db], crawl)
+    figures = _read_figures(db.expanduser(), crawl)
     write_bytes(_render_report(figures, as_json), None if out == _STDOUT else out)
     if out != _STDOUT:
         print_note("Crawl {crawl} is in {file}", crawl=figures.crawl.id, file=out)
 
 
-def report_page(db: Sequence[Path], crawl: str) -> bytes:
+def report_page(db: Path, crawl: str) -> bytes:
     """Return the report of a crawl as an HTML page."""
     return _render_report(_read_figures(db, crawl), as_json=False)
 
 
-def _read_figures(db: Sequence[Path], crawl: str) -> CrawlFigures:
+def _read_figures(db: Path, crawl: str) -> CrawlFigures:
+    from focus.storage.reader import DatabaseReader
     from focus.storage.report_reader import load_figures
-    from focus.storage.shard_merge import open_merged
 
-    with open_merged(db, crawl, include_sources=False) as reader:
+    with DatabaseReader(db) as reader:
         return load_figures(reader, reader.crawl_id(crawl))
 
 

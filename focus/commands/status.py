@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from focus.commands.options.option import CRAWL, DBS, JSON, Command, print_json, print_lines
+from focus.commands.options.option import CRAWL, DB, JSON, Command, print_json, print_lines
 from focus.i18n import say, say_all
 from focus.text.formatting import (
     format_count,
@@ -29,22 +29,22 @@ _MAX_TERMS = 10
 
 
 @click.command(cls=Command)
-@DBS
+@DB
 @CRAWL
 @JSON
-def status(db: tuple[Path, ...], crawl: str, as_json: bool) -> None:
+def status(db: Path, crawl: str, as_json: bool) -> None:
     """List the crawls of a database and show the status of one.
 
     \b
     Example:
         focus status --json | jq .status.states
     """
-    from focus.storage.shard_merge import open_merged
+    from focus.storage.reader import DatabaseReader
 
-    with open_merged(db, crawl, include_sources=False) as reader:
+    with DatabaseReader(db.expanduser()) as reader:
         crawls = reader.crawls()
         statuses = [reader.status(number, crawls) for number in reader.crawl_ids(crawl)[-1:]]
-    status_, name = statuses[0] if statuses else None, ", ".join(map(str, db))
+    status_, name = statuses[0] if statuses else None, str(db)
     if as_json:
         print_json({"database": name, "crawls": crawls, "status": status_})
         return

@@ -18,7 +18,6 @@
     search_index, search_file — the search index, a file beside the database that may be deleted
     labels — labels of stored pages, and what follows from them
     backup — copies a database that is in use, and restores it
-    shard_merge — the databases of several crawls as one
     alerts/ — users, alerts, matches, outbox
 
 One SQLite file contains any number of crawls, and the alerts that are built on them. A crawl has

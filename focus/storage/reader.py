@@ -64,12 +64,8 @@ MAX_NEAREST = 3  # similar URLs to show for an unknown one
 class DatabaseReader:
     """Read-only access to a database; to be closed, or used in a `with` statement."""
 
-    def __init__(self, path: Path, *, running: bool | None = None) -> None:
-        """Open the database; StoreError if `path` is no database of focus.
-
-        running  whether a process is running its crawl; None checks the lock
-        """
-        self._is_running = running
+    def __init__(self, path: Path) -> None:
+        """Open the database; StoreError if `path` is no database of focus."""
         self._deadline = math.inf
         if not file_check.check_file(path):
             raise StoreError(
@@ -202,8 +198,7 @@ class DatabaseReader:
 
     def _running_crawl(self) -> int | None:
         """Return the id of the running crawl; None if no process has locked the database."""
-        is_running = self._is_running
-        if not (lock_holder_pid(self._path) is not None if is_running is None else is_running):
+        if lock_holder_pid(self._path) is None:
             return None
         rows = self._fetch_all(_RUNNING)
         return rows[0][0] if rows else None

@@ -96,22 +96,9 @@ def load_first_evidence(db: sqlite3.Connection, *, row: int) -> tuple[float, ...
     return tuple(values) if any(values) else ()
 
 
-def shift_url_records(blob: bytes, width: int, urls: int, queues: int) -> bytes:
-    """Return the records with `urls` added to URL ids and `queues` to queue ids."""
-    pack, unpacked = url_record(width).pack, url_record(width).iter_unpack(blob)
-    return b"".join(
-        pack(key, priority, queue + queues, _shift_parent(parent, urls), *rest)
-        for key, priority, queue, parent, *rest in unpacked
-    )
-
-
 def _pad_evidence(link_evidence: tuple[float, ...], width: int) -> tuple[float, ...]:
     """Return the evidence with zeros appended up to `width` values."""
     return link_evidence + (0.0,) * (width - len(link_evidence))
-
-
-def _shift_parent(parent: int, offset: int) -> int:
-    return parent if parent == NO_PARENT else parent + offset
 
 
 # -- better evidence ----------------------------------------------------------------
@@ -180,15 +167,6 @@ def load_latest_evidence(db: sqlite3.Connection, *, row: int) -> LatestEvidence 
 def load_priorities(db: sqlite3.Connection, *, crawl: int) -> dict[int, float]:
     """Return the last priority of every URL in the evidence log, by row id."""
     return {row_id(crawl, record[0]): record[2] for record in _iter_records(db, crawl)}
-
-
-def shift_evidence_records(blob: bytes, width: int, offset: int) -> bytes:
-    """Return the records with `offset` added to URL ids."""
-    pack, unpacked = evidence_record(width).pack, evidence_record(width).iter_unpack(blob)
-    return b"".join(
-        pack(number + offset, _shift_parent(parent, offset), *rest)
-        for number, parent, *rest in unpacked
-    )
 
 
 def _iter_records(db: sqlite3.Connection, crawl: int) -> Iterator[tuple[Any, ...]]:
