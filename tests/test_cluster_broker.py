@@ -208,21 +208,6 @@ async def test_concurrent_request_to_a_host_is_refused(cluster: Cluster, site: D
         await cluster.crawl(config(site, politeness=politeness))
 
 
-async def test_dead_worker_tasks_move(cluster: Cluster, site: DemoServer, tmp_path: Path) -> None:
-    expected = await expected_pages(site, tmp_path)
-    begin = len(site.log)
-    dying = cluster.worker()
-    async with cluster.workers(cluster.worker()):
-        death = asyncio.create_task(dying.run())
-        crawl = asyncio.create_task(cluster.crawl(config(site)))
-        await until_requests(site, begin + 40)
-        death.cancel()  # its connection closes with tasks unacknowledged
-        await asyncio.wait([death])
-        report = await crawl
-    assert report.stop_reason == "frontier empty"
-    assert pages(cluster.db) == expected
-
-
 async def test_worker_dies_between_result_and_acknowledgement_its_page_is_requested_once(
     cluster: Cluster, site: DemoServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,35 +229,6 @@ async def test_worker_dies_between_result_and_acknowledgement_its_page_is_reques
     first = site.log[begin]
     requests = [entry for entry in site.log[begin:] if entry[1:3] == first[1:3]]
     assert len(requests) == 1
-
-
-async def test_dead_frontier_continues(cluster: Cluster, site: DemoServer, tmp_path: Path) -> None:
-    expected = await expected_pages(site, tmp_path)
-    begin = len(site.log)
-    async with cluster.workers(cluster.worker(), cluster.worker()):
-        killed = asyncio.create_task(cluster.crawl(config(site)))
-        await until_requests(site, begin + 60)
-        killed.cancel()
-        await asyncio.wait([killed])
-        report = await cluster.crawl(config(site))
-    assert report.resumed
-    assert report.stop_reason == "frontier empty"
-    assert pages(cluster.db) == expected
-
-
-async def test_broker_dies_and_comes_back(site: DemoServer, tmp_path: Path) -> None:
-    expected = await expected_pages(site, tmp_path)
-    begin = len(site.log)
-    with PrivateBroker() as private:
-        cluster = Cluster(private, site, tmp_path)
-        async with cluster.workers(cluster.worker(), cluster.worker()):
-            crawl = asyncio.create_task(cluster.crawl(config(site)))
-            await until_requests(site, begin + 60)
-            private.kill()
-            await asyncio.to_thread(private.start)
-            report = await crawl
-    assert report.stop_reason == "frontier empty"
-    assert pages(cluster.db) == expected
 
 
 async def test_broker_does_not_answer_for_the_tasks_they_go_to_another_queue(
