@@ -181,13 +181,13 @@ def parse_date(
     text = fold_date_signs(text).replace("\\u002b", "+").replace("\xa0", " ")
     if epoch := _EPOCH.fullmatch(text):
         return datetime.fromtimestamp(float(epoch[1]), STATED_UTC)
+    day_zone = zone if day_zone is None else day_zone
+    if (first := _NUMERIC.match(text)) and (date := match_date(first, zone, day_zone, language)):
+        return date  # most texts: no other form is searched
     forms = (*_ALL_FORMS, _SHORT_YEAR) if short else _ALL_FORMS
     matches = sorted((match for form in forms if (match := form.search(text))), key=re.Match.start)
-    for match in matches:
-        date = match_date(match, zone, zone if day_zone is None else day_zone, language)
-        if date is not None:
-            return date
-    return None
+    dates = (match_date(match, zone, day_zone, language) for match in matches)
+    return next((date for date in dates if date is not None), None)
 
 
 def match_date(

@@ -30,10 +30,8 @@ _AUTHOR_METAS = (
     "author", "article:author", "dc.contributor", "parsely-author", "sailthru.author", "byl",
     "article:author_name",
 )  # fmt: skip
-_CITATION_SELECTOR = ",".join(
-    f'[name="{name}" i]'
-    for name in ("citation_author", "citation_authors", "dc.creator", "dcterms.creator")
-)
+_CITATION_METAS = ("citation_author", "citation_authors", "dc.creator", "dcterms.creator")
+_CITATION_SELECTOR = ",".join(f'[name="{name}" i]' for name in _CITATION_METAS)
 _FAMILY_FIRST = re.compile(
     r"([^,，]+)[,，](?!\s*(?:M\.?D|Ph\.?D|MSc|MBA|[JS]r)\b)([^,，]+)(?:,( (?:[JS]r\.?|I{2,3}|IV)))?"
 )
@@ -155,11 +153,7 @@ def _find_author(sources: MetadataSources) -> str | None:
             for node in nodes
             for name in _entity_names(node.get(key), by_id)
         ),
-        (
-            _given_name_first(name)
-            for node in sources.tree.css(_CITATION_SELECTOR)
-            for name in re.split("[;；]", node.attributes.get("content") or "")
-        ),
+        _citation_authors(sources),
         *([meta] for meta in metas),
         (name for node in pages for name in _entity_names(node.get("author"), by_id)),
     )
@@ -167,6 +161,14 @@ def _find_author(sources: MetadataSources) -> str | None:
         if author := _join_names(names):
             return author
     return _shown_author(sources.tree) or _byline(sources.blocks)
+
+
+def _citation_authors(sources: MetadataSources) -> Iterator[str]:
+    """Yield the authors of a paper, of which there may be a meta element for each."""
+    if not sources.metas.keys().isdisjoint(_CITATION_METAS):
+        for node in sources.tree.css(_CITATION_SELECTOR):
+            names = re.split("[;；]", node.attributes.get("content") or "")
+            yield from map(_given_name_first, names)
 
 
 def _entity_names(value: Any, by_id: dict[str, JsonObject]) -> Iterator[str]:
