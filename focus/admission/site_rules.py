@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
+from ahocorasick_rs import BytesAhoCorasick
+
 from focus.i18n import chain_messages, msg
 from focus.records import DropReason, Link
 
@@ -89,6 +91,8 @@ class Knowledge(NamedTuple):
 
     everywhere        rules that apply to every host
     applications      name -> rules
+    marks             finds the marks of all applications
+    mark_owners       for each mark the position of its application
     tokens            names of parameters that only an action has
     actions           link texts of actions
     doubtful_actions  link texts of actions, or of sections
@@ -96,6 +100,8 @@ class Knowledge(NamedTuple):
 
     everywhere: tuple[Application, ...]
     applications: dict[str, Application]
+    marks: BytesAhoCorasick
+    mark_owners: tuple[int, ...]
     tokens: re.Pattern[str]
     actions: frozenset[str]
     doubtful_actions: frozenset[str]
@@ -108,11 +114,15 @@ def load_knowledge() -> Knowledge:
 
     data = tomllib.loads(Path(__file__).with_name("software.toml").read_text(encoding="utf-8"))
     applications = [Application(fields) for fields in data["software"]]
+    local = [rules for rules in applications if not rules.is_everywhere]
+    marks = [(mark, at) for at, rules in enumerate(local) for mark in rules.marks]
     links = data["links"]
     tokens = "|".join(map(re.escape, links["tokens"])).lower()
     return Knowledge(
         everywhere=tuple(rules for rules in applications if rules.is_everywhere),
-        applications={rules.name: rules for rules in applications if not rules.is_everywhere},
+        applications={rules.name: rules for rules in local},
+        marks=BytesAhoCorasick([mark for mark, _ in marks]),
+        mark_owners=tuple(at for _, at in marks),
         tokens=re.compile(rf"[?&](?:{tokens})=[^&]", re.IGNORECASE),
         actions=frozenset(links["actions"]),
         doubtful_actions=frozenset(links["doubtful_actions"]),
@@ -139,31 +149,25 @@ def detect_software(generator: str, source: bytes, host: str) -> str:
     Example: `<meta name="generator" content="WordPress 6.1">` and `<img src="/wp-content/a.png">`
     are both WordPress, `<img src="https://elsewhere.example/wp-content/a.png">` is not.
     """
-    applications = load_knowledge().applications.values()
-    for application in applications:
-        if generator and application.generator.search(generator):
-            return application.name
+    knowledge = load_knowledge()
+    applications = [*knowledge.applications.values()]
     if generator:
-        return ""
+        named = (a.name for a in applications if a.generator.search(generator))
+        return next(named, "")
     ends = source[:_HEAD_BYTES] + b"\n" + source[_HEAD_BYTES:][-_FOOT_BYTES:]
-    for application in applications:
-        if any(_has_mark(ends, mark, host.encode()) for mark in application.marks):
-            return application.name
-    return ""
+    found = {
+        knowledge.mark_owners[mark]
+        for mark, start, _ in knowledge.marks.find_matches_as_indexes(ends, overlapping=True)
+        if ends[start : start + 1] != b"/" or _is_on_host(ends[:start], host.encode())
+    }
+    return applications[min(found)].name if found else ""
 
 
-def _has_mark(source: bytes, mark: bytes, host: bytes) -> bool:
-    """Return whether a mark stands in a page; a path counts only on the page's own host."""
-    at = source.find(mark)
-    if at < 0 or not mark.startswith(b"/"):
-        return at >= 0
-    while at >= 0:
-        before = re.split(rb"[\s\"'(=]", source[max(0, at - _MARK_LOOKBACK) : at])[-1]
-        address = re.sub(rb"\A(?:https?:)?(?=//)", b"", before)
-        if not address.startswith(b"//") or address[2:].partition(b"/")[0] == host:
-            return True
-        at = source.find(mark, at + 1)
-    return False
+def _is_on_host(before: bytes, host: bytes) -> bool:
+    """Return whether an address whose path follows a text is on the page's own host."""
+    start = re.split(rb"[\s\"'(=]", before[-_MARK_LOOKBACK:])[-1]
+    address = re.sub(rb"\A(?:https?:)?(?=//)", b"", start)
+    return not address.startswith(b"//") or address[2:].partition(b"/")[0] == host
 
 
 def reason_against(url: str, software: str = "") -> Refusal | None:
