@@ -41,6 +41,9 @@ _TIMES = re.compile(r"\d(?<!\d\d)\d?[:：]\d{2}(?:[:：]\d{2})?(?!\d)")  # 9:30,
 _TIME_SIGNS = [re.compile(sign + r"\d\d") for sign in ":："]  # a literal first is searched fast
 _BANDS = struct.Struct(f"<{BANDS}H")
 MAX_SENTENCES = 32  # sampled in a text
+MIN_SENTENCE_CHARS = 12  # between two ends of sentences or lines
+_ASCII_ENDS = ".!?;"
+_SENTENCE_ENDS = _ASCII_ENDS + "。！？；"
 MIX = 0x9E3779B97F4A7C15  # 2⁶⁴ divided by the golden ratio
 _MASK = (1 << 64) - 1
 _LOST = re.compile(
@@ -123,18 +126,19 @@ def text_digest(text: str) -> int:
 
 def sentence_sample(text: str) -> tuple[int, ...]:
     """Return 32-bit hashes of a quarter of the sentences of a text, the same ones in every text."""
+    for end in _ASCII_ENDS if text.isascii() else _SENTENCE_ENDS:
+        text = text.replace(end, "\n")
     sample: dict[int, None] = {}
-    for match in _SENTENCE.finditer(text):
-        number = crc32(match[0].encode("utf-8", "replace"))
+    for line in text.split("\n"):
+        sentence = line.lstrip()
+        if len(sentence) < MIN_SENTENCE_CHARS:
+            continue
+        number = crc32(sentence.encode("utf-8", "replace"))
         if number & 3 == 0:
             sample[number] = None
             if len(sample) == MAX_SENTENCES:
                 break
     return tuple(sample)
-
-
-_SENTENCE = re.compile(r"[^\s.!?。！？;；][^\n.!?。！？;；]{11,}")
-"""A dozen characters or more between two ends of sentences or lines."""
 
 
 def digest_on_host(host: int, digest: int) -> int:

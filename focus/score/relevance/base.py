@@ -108,6 +108,8 @@ class Document:
             for block in self.all_blocks
             if not block.is_linked and len(block.text) <= MAX_TEMPLATE_CHARS
         ]
+        if not matcher.word_counts(fold_body("\n".join(texts))):  # one search for most pages
+            texts = []
         blocks = (hash_text(text) for text in texts if matcher.word_counts(fold_body(text)))
         score = matcher.keyword_score
         links = (
