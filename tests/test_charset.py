@@ -73,6 +73,8 @@ def test_decode_utf8_with_broken_character_stays_utf8() -> None:
     (b"plain", None, ("plain", "utf-8")),
     (b"plain", "text/html; charset=gbk", ("plain", "gbk")),
     (b"caf\xe9", "text/html; charset=latin1", ("café", "windows-1252")),
+    (b"Acme\xae boots, caf\xe9s", None, ("Acme® boots, cafés", "windows-1252")),
+    (b"\xc3\x82 \xc2\xa0\xc2", LATIN, ("Ã‚ Â\xa0Â", "windows-1252")),
     (b"\xd6\xd0", "text/html; charset=zlib_codec", ("中", "gb18030")),
     (b"\xd6\xd0", "text/html; charset=idna", ("中", "gb18030")),
     ("é".encode(), "text/html; charset=gbk", ("茅", "gbk")),  # two bytes prove nothing

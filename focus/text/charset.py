@@ -89,8 +89,7 @@ def _other_than_latin(body: bytes, *, is_invalid_utf8: bool) -> str | None:
     if not is_invalid_utf8:
         return None if body.isascii() else "utf-8"
     sample = _take_sample(body)
-    neighbours = sum(map(len, _HIGH_BYTES.findall(sample)))
-    if neighbours < 0.6 * len(sample.translate(None, _ASCII_BYTES)):
+    if not _are_side_by_side(sample) or len(_high_bytes(sample)) < _MIN_TRAIL_BYTES:
         return None
     if prescan_encoding(body) not in (None, "utf-8", "windows-1252"):
         return None  # the page contradicts its server: the header counts, as in browsers
@@ -140,16 +139,34 @@ def _without_ascii(text: str) -> str:
     return _ASCII_RUN.sub("", text)
 
 
+def _high_bytes(sample: bytes) -> bytes:
+    return sample.translate(None, _ASCII_BYTES)
+
+
+def _are_side_by_side(sample: bytes) -> bool:
+    """Return whether most bytes beyond ASCII have another one beside them, unlike in Latin text."""
+    return sum(map(len, _HIGH_RUN.findall(sample))) >= 0.6 * len(_high_bytes(sample))
+
+
 def _detect_encoding(sample: bytes) -> str | None:
-    """Return GB18030 if the sample reads as Chinese, else the detector's result or None."""
-    if _is_likely_chinese(sample):
+    """Return GB18030 if the sample reads as Chinese, else the detector's result or None.
+
+    The detector counts only if the bytes agree: those of letters with accents stand alone, and are
+    several, and those of other scripts stand side by side.
+    """
+    are_side_by_side = _are_side_by_side(sample)
+    if are_side_by_side and _is_likely_chinese(sample):
         return "gb18030"
+    if not are_side_by_side and len(_high_bytes(sample)) < _MIN_TRAIL_BYTES:
+        return None
     from cchardet import detect  # imported late: one page in a thousand needs it
 
     result = detect(sample)
     name, confidence = result["encoding"] or "", result["confidence"] or 0.0
     encoding = encoding_from_label(_DETECTOR_NAMES.get(name.upper(), name))
-    return None if confidence < 0.5 or encoding in ("utf-8", "replacement") else encoding
+    is_latin = encoding in _LATIN_ENCODINGS
+    is_sure = confidence >= 0.5 and encoding not in ("utf-8", "replacement")
+    return encoding if is_sure and is_latin != are_side_by_side else None
 
 
 def _is_likely_chinese(sample: bytes) -> bool:
@@ -178,7 +195,11 @@ _FIND_LONG_SEQUENCE: Final = re.compile(rb"[\xe0-\xf4]").search
 _ASCII_RUN: Final = re.compile("[\x00-\x7f]+")
 _ASCII_STRETCH: Final = re.compile(rb"<[a-zA-Z/!][^<>\x80-\xff]*>|(?<![\x80-\xff])[\x00-\x7f]{40,}")
 _ASCII_BYTES: Final = bytes(range(128))
-_HIGH_BYTES: Final = re.compile(rb"[\x80-\xff]{2,}")
+_LATIN_ENCODINGS: Final = frozenset(
+    "windows-1250 windows-1252 windows-1254 windows-1257 windows-1258 iso-8859-2 iso-8859-3"
+    " iso-8859-4 iso-8859-10 iso-8859-13 iso-8859-14 iso-8859-15 iso-8859-16 macintosh".split()
+)
+_HIGH_RUN: Final = re.compile(rb"[\x80-\xff]{2,}")
 _NOT_LEVEL_1: Final = _bytes_outside(0xB0, 0xD7)
 _NOT_PUNCTUATION: Final = _bytes_outside(0xA1, 0xA3)
 _NOT_LATE_ROWS: Final = _bytes_outside(0xC9, 0xD7)
