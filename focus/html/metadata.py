@@ -66,6 +66,16 @@ _LATIN_NAMES = (
     rf"(?P<names>{_LATIN_WORD}(?: (?:{_LATIN_WORD}|and|und|et|&|de|van|von|der|la|di|da)|,"
     rf"(?= {_LATIN_WORD} {_LATIN_WORD}))*)"
 )
+_FAMILY_NAME_FIRST = (
+    rf"(?:(?:de|van|von|der|la|di|da) )*{_LATIN_WORD}, {_LATIN_WORD}"
+    rf"(?: [A-ZÀ-Þ]\.?| {_LATIN_WORD})?"
+)
+_NEXT_FAMILY_NAME_FIRST = rf"(?:(?:,? (?:and|und|et|y|e|&)|;) {_FAMILY_NAME_FIRST})"
+_FAMILY_NAMES_FIRST = re.compile(
+    rf"{_FAMILY_NAME_FIRST}{_NEXT_FAMILY_NAME_FIRST}*"
+    r"(?=\s*(?:$|[|·•»–—(\n\d-]|(?i:on|published|updated)\b))"
+)
+"""Names such as Doe, Jane and Roe, John; a name before the comma is one word."""
 _NATIONALITY = r"(?:[\[【（(〔][一-鿿]{1,3}[\]】）)〕]\s*)?"
 _NAME_START = (
     r"(?!编辑|編輯|[责責摄攝图]|来源|來源|校对|审核|通讯员|报道|報道|報導|实习|发布"
@@ -93,6 +103,11 @@ _BYLINES = tuple(
             "编編稿者",
             rf"{_START}(?:责任|責任|本文)?(?:编辑|編輯|责编|責編|供稿|发布者){_SIGN}"
             rf"(?P<names>{_HAN_NAME}(?:[ 、　/]{_HAN_NAME}){{0,3}})(?=[^\w，。]|$)",
+        ),
+        (
+            "",
+            rf"^(?i:{_BY_WORD}(?:by|von|par|por|di|door)|author)\s*:? "
+            rf"(?P<names>{_FAMILY_NAME_FIRST}{_NEXT_FAMILY_NAME_FIRST}+)",
         ),
         (
             "",
@@ -199,10 +214,12 @@ def _join_names(names: Iterable[str]) -> str | None:
 
 def _split_names(text: str) -> list[str]:
     """Return the names in a text: 李雷、韩梅梅, Jane Doe and John Roe, but not Food & Wine."""
-    text = fold(_TAG.sub(" ", unescape(text)), MAX_NAME)
+    text = _BY.sub("", fold(_TAG.sub(" ", unescape(text)), MAX_NAME))
     if _HAN.search(text):
-        return _HAN_SEPARATOR.split(_BY.sub("", text))
+        return _HAN_SEPARATOR.split(text)
     names = _AND.split(text)
+    if _FAMILY_NAMES_FIRST.fullmatch(text):
+        return [*map(_given_name_first, names)]
     return names if all(" " in name for name in names) else [text]
 
 
@@ -224,7 +241,9 @@ def _shown_author(tree: LexborHTMLParser) -> str | None:
         if names and above != parent:  # of another article
             break
         text = node.attributes.get("content") or node_text(node, MAX_NAME)
-        name = _join_names([_BYLINE_END.sub("", _BY.sub("", text))])
+        text = _BY.sub("", text)
+        family_first = _FAMILY_NAMES_FIRST.match(text)
+        name = _join_names([family_first[0] if family_first else _BYLINE_END.sub("", text)])
         if name and 1 < len(name) <= 80 and not is_foreign(node):
             names.append(name)
             parent = above
