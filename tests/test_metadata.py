@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 from focus.errors import ExportError
 from focus.html.markdown import to_markdown, to_text
-from focus.html.metadata import PageMetadata, read_metadata
+from focus.html.metadata import find_author
+from focus.html.publication_date import MetadataSources, find_modification, find_publication
 from tests.support.cases import cases
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC).timestamp()
 URL = "https://a.test/x"
 
 
-def metadata(html: str) -> PageMetadata:
-    return read_metadata(html, URL, fetched_at=NOW)
+def authors(html: str) -> str | None:
+    return find_author(MetadataSources(html, URL))
 
 
 @cases(
@@ -44,8 +45,8 @@ def metadata(html: str) -> PageMetadata:
     "<p>责任编辑：李雷 校对：王五</p>",
     "<div class=byline>By 李雷 | 20 November</div>",
 )
-def test_read_metadata_author_sources(html: str) -> None:
-    assert metadata(html).author == "李雷"
+def test_find_author_author_sources(html: str) -> None:
+    assert authors(html) == "李雷"
 
 
 BYLINES = """文/李雷; 文 | 李雷 编辑｜王五; 撰文：李雷 摄影：王五; 作者｜李雷
@@ -60,13 +61,13 @@ SCRIPTS = """{"description": "a // b", /* of the text */ "author": "李雷"} // 
 
 
 @pytest.mark.parametrize("line", re.split("; |\n", BYLINES))
-def test_read_metadata_chinese_bylines(line: str) -> None:
-    assert metadata(f"<p>{line}</p>").author == "李雷"
+def test_find_author_chinese_bylines(line: str) -> None:
+    assert authors(f"<p>{line}</p>") == "李雷"
 
 
 @pytest.mark.parametrize("script", SCRIPTS.splitlines())
-def test_read_metadata_json_ld_as_sites_write_it(script: str) -> None:
-    assert metadata(f'<script type="application/ld+json">{script}</script>').author == "李雷"
+def test_find_author_json_ld_as_sites_write_it(script: str) -> None:
+    assert authors(f'<script type="application/ld+json">{script}</script>') == "李雷"
 
 
 @cases(
@@ -94,14 +95,14 @@ def test_read_metadata_json_ld_as_sites_write_it(script: str) -> None:
     ("<p>The cup was won.<div id=comments><p>By Jane Doe</p></div>", None),
     ("<p>The cup was won by Jane Doe</p><div class=author>li@a.test</div>", None),
 )  # fmt: skip
-def test_read_metadata_authors_in_bylines(html: str, author: str | None) -> None:
-    assert metadata(html).author == author
+def test_find_author_authors_in_bylines(html: str, author: str | None) -> None:
+    assert authors(html) == author
 
 
-def test_read_metadata_several_authors_are_unique() -> None:
-    authors = '[{"author":[{"name":"A"},{"name":"B"},"A"]}]'
-    html = f'<script type="application/ld+json">{authors}</script>'
-    assert metadata(html).author == "A, B"
+def test_find_author_several_authors_are_unique() -> None:
+    names = '[{"author":[{"name":"A"},{"name":"B"},"A"]}]'
+    html = f'<script type="application/ld+json">{names}</script>'
+    assert authors(html) == "A, B"
 
 
 @cases(
@@ -110,10 +111,11 @@ def test_read_metadata_several_authors_are_unique() -> None:
     '<script type="application/ld+json">{"dateModified": "2026-11-21T08:30:00Z"}</script>',
     '<time itemprop="dateModified" datetime="2026-11-21T08:30Z">x</time>',
 )
-def test_read_metadata_modification_date(html: str) -> None:
-    page = metadata(html)
-    assert page.modified == datetime(2026, 11, 21, 8, 30, tzinfo=UTC)
-    assert page.published is None
+def test_find_modification(html: str) -> None:
+    sources = MetadataSources(html, URL)
+    modified = find_modification(sources, fetched_at=NOW, zone=UTC)
+    assert modified == datetime(2026, 11, 21, 8, 30, tzinfo=UTC)
+    assert find_publication(sources, fetched_at=NOW, zone=UTC) is None
 
 
 @cases(
@@ -124,13 +126,14 @@ def test_read_metadata_modification_date(html: str) -> None:
     '{"a": "' + "/" * 200_000 + "x",
     '{"datePublished": "' + "2026-" * 40_000 + '"}',
 )
-def test_read_metadata_hostile_json_ld_is_read_in_time(json_ld: str) -> None:
-    assert metadata(f'<script type="application/ld+json">{json_ld}</script>').author is None
+def test_find_author_hostile_json_ld_is_read_in_time(json_ld: str) -> None:
+    assert authors(f'<script type="application/ld+json">{json_ld}</script>') is None
 
 
 @given(st.text())
-def test_read_metadata_any_text_never_raises(text: str) -> None:
-    assert metadata(text).modified is None
+def test_find_author_any_text_never_raises(text: str) -> None:
+    assert find_modification(MetadataSources(text, URL), fetched_at=NOW, zone=UTC) is None
+    authors(text)
 
 
 ARTICLE = (

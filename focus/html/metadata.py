@@ -1,27 +1,20 @@
-"""Reads author and dates of a page from its metadata for machines, and from its bylines."""
+"""Reads the authors of a page from its metadata for machines, and from its bylines."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
 from html import unescape
 from itertools import islice
 from typing import Any
 
-import msgspec
 from selectolax.lexbor import LexborHTMLParser
 
 from focus.html.blocks import Block
 from focus.html.dom import fold, node_text
 from focus.html.json_ld import JsonObject, as_list
 from focus.html.page_parts import FOREIGN
-from focus.html.publication_date import (
-    MetadataSources,
-    find_modification,
-    find_publication,
-    is_foreign,
-)
+from focus.html.publication_date import MetadataSources, is_foreign
 
 MAX_NAME = 200
 """Characters of the authors' names at most."""
@@ -125,34 +118,8 @@ _HAN = re.compile("[一-鿿]")
 _AND = re.compile(r"\s*,?\s+(?:and|und|et|y|e|&)\s+|\s*[;|]\s*", re.I)
 
 
-class PageMetadata(msgspec.Struct, frozen=True):
-    """A page's statements about itself; None where it makes none.
-
-    published, modified   with the zone that the page states, else in UTC
-    author                names, separated by ", "
-    """
-
-    published: datetime | None = None
-    modified: datetime | None = None
-    author: str | None = None
-
-
-def read_metadata(html: str, url: str, *, fetched_at: float) -> PageMetadata:
-    """Read a page's metadata. Any string is accepted as a page; nothing raises."""
-    return metadata_from_sources(MetadataSources(html, url), fetched_at=fetched_at)
-
-
-def metadata_from_sources(sources: MetadataSources, *, fetched_at: float) -> PageMetadata:
-    """Return the metadata of a parsed page."""
-    return PageMetadata(
-        published=find_publication(sources, fetched_at=fetched_at, zone=UTC),
-        modified=find_modification(sources, fetched_at=fetched_at, zone=UTC),
-        author=_find_author(sources),
-    )
-
-
-def _find_author(sources: MetadataSources) -> str | None:
-    """Return the names of the authors.
+def find_author(sources: MetadataSources) -> str | None:
+    """Return the names of the authors, separated by ", "; None if the page names none.
 
     Sources in this order: JSON-LD of the page's article, citation_author, other meta elements,
     JSON-LD of the WebPage, microdata and elements named as an author, bylines in the text. URLs and

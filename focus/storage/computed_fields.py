@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC
 from functools import cached_property
 
 from focus.html.main_content import main_text
 from focus.html.markdown import to_markdown, to_text
-from focus.html.metadata import PageMetadata, metadata_from_sources
-from focus.html.publication_date import MetadataSources, read_publication_time
+from focus.html.metadata import find_author
+from focus.html.publication_date import (
+    MetadataSources,
+    find_modification,
+    find_publication,
+    read_publication_time,
+)
 from focus.storage import labels
 
 
@@ -37,11 +42,6 @@ class StoredSource:
         """The parsed page, parsed once for its text and metadata."""
         return MetadataSources(self.html, self.url)
 
-    @cached_property
-    def metadata(self) -> PageMetadata:
-        """Metadata in the source of the page."""
-        return metadata_from_sources(self.sources, fetched_at=self.fetched_at)
-
 
 def compute_field(name: str, source: StoredSource) -> str | None:
     """Return a field of `results.COMPUTED_FIELDS`; None if the source has none or is not stored.
@@ -57,7 +57,10 @@ def compute_field(name: str, source: StoredSource) -> str | None:
         return to_text(source.html, source.url)
     if name == "markdown":
         return to_markdown(source.html, source.url)
-    value: datetime | str | None = getattr(source.metadata, name)
-    if isinstance(value, datetime):
-        return value.isoformat(timespec="seconds").replace("+00:00", "Z")
-    return value
+    if name == "author":
+        return find_author(source.sources)
+    find_date = find_publication if name == "published" else find_modification
+    date = find_date(source.sources, fetched_at=source.fetched_at, zone=UTC)
+    if date is None:
+        return None
+    return date.isoformat(timespec="seconds").replace("+00:00", "Z")
