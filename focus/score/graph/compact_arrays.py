@@ -69,6 +69,22 @@ class Numbering:
         self._numbers[self._blocks[block] << 3 | key & 7] = len(self.ids)
         return len(self.ids)
 
+    def add_all(self, keys: npt.NDArray[np.intp]) -> None:
+        """Add many distinct ids that have no numbers."""
+        import numpy as np
+
+        self.reserve(int(keys.max(initial=-1)) + 1)
+        blocks = np.frombuffer(self._blocks, "u4")
+        new = np.unique(keys >> 3)
+        new = new[blocks[new] == 0]
+        blocks[new] = (len(self._numbers) >> 3) + np.arange(len(new))
+        self._numbers.frombytes(bytes(4 * 8 * len(new)))
+        numbers = np.arange(len(self.ids) + 1, len(self.ids) + 1 + len(keys))
+        np.frombuffer(self._numbers, "u4")[blocks[keys >> 3].astype(np.intp) << 3 | keys & 7] = (
+            numbers
+        )
+        self.ids.frombytes(keys.astype("u4").tobytes())
+
 
 class Rows(Mapping[int, Sequence[int]]):
     """Read-only mapping of some ids to a row of ids; a row is added once."""
@@ -85,6 +101,14 @@ class Rows(Mapping[int, Sequence[int]]):
         self._values.extend(row)
         self._ends.append(len(self._values))
         return self.numbering.add(key)
+
+    def add_all(
+        self, keys: npt.NDArray[np.intp], rows: bytes, counts: npt.NDArray[np.intp]
+    ) -> None:
+        """Add the concatenated rows of many distinct ids that have none, with their lengths."""
+        self._ends.frombytes((len(self._values) + counts.cumsum()).astype("u8").tobytes())
+        self._values.frombytes(rows)
+        self.numbering.add_all(keys)
 
     def row_at(self, number: int) -> array[int]:
         """Return the row with a number."""

@@ -157,18 +157,22 @@ class PageRank:
         residual, and `push_all` must follow. If rises are not reported, they do so in groups when
         other pages are added later.
         """
+        import numpy as np
+
         new_pages = [
             (page, links) for page, links in pages if not self._rows.numbering.number(page)
         ]
-        unclean = _unclean_rows(new_pages)
-        rows = [
-            self._add_row(page, links, is_clean=number not in unclean)
-            for number, (page, links) in enumerate(new_pages)
-        ]
+        rows = _clean_rows(new_pages)
+        ids = np.array([page for page, _ in new_pages], np.intp)
+        counts = np.fromiter(map(len, rows), np.intp, len(rows))
+        self._rows.add_all(ids, b"".join(rows), counts)
+        self._page_rank.frombytes(self.ranks(ids).tobytes())
+        self._residual.frombytes(bytes(ids.nbytes))
+        self._push_threshold.frombytes(self._thresholds(counts).tobytes())
         if self.may_defer:
-            self._deferred += [page for page, _ in new_pages]
+            self._deferred += ids.tolist()
             return
-        self._distribute_ranks([page for page, _ in new_pages], rows)
+        self._distribute_ranks(ids, rows)
         for listener in self.listeners:
             for (page, _), row in zip(new_pages, rows, strict=True):
                 listener(page, row)
@@ -178,26 +182,30 @@ class PageRank:
         self._distribute_ranks(pages, [self._rows[page] for page in pages])
         self._push(None, MAX_PUSHES * len(pages), min_pages)
 
-    def _distribute_ranks(self, pages: Sequence[int], rows: Sequence[array[int]]) -> None:
+    def _distribute_ranks(
+        self, pages: Sequence[int] | npt.NDArray[np.intp], rows: Sequence[array[int]]
+    ) -> None:
         """Distribute the current ranks of these pages along their rows."""
         import numpy as np
 
         counts = np.fromiter(map(len, rows), np.intp, len(rows))
-        amounts = np.array([self._rank[page] for page in pages])
+        amounts = self.ranks(np.asarray(pages, np.intp))
         shares = self.damping * amounts / np.maximum(1, counts)
         self._add_shares(_id_array(b"".join(rows)), np.repeat(shares, counts), None)
 
-    def _add_row(
-        self, source: int, targets: Sequence[int], *, is_clean: bool = False
-    ) -> array[int]:
-        """Add the row of a new page: its distinct targets other than itself.
+    def _thresholds(self, counts: npt.NDArray[np.intp]) -> npt.NDArray[np.float64]:
+        """Return the residuals above which pages with these numbers of links are pushed."""
+        import numpy as np
 
-        is_clean  whether it is known that the targets are so
-        """
-        if not is_clean:  # mostly without duplicates, so a set is faster
-            distinct = set(targets)
-            if len(distinct) < len(targets) or source in distinct:
-                targets = [target for target in dict.fromkeys(targets) if target != source]
+        wide = self._threshold * np.maximum(1.0, counts / WIDE_PAGE_LINKS)
+        thresholds: npt.NDArray[np.float64] = np.where(counts > 0, wide, math.inf)
+        return thresholds
+
+    def _add_row(self, source: int, targets: Sequence[int]) -> array[int]:
+        """Add the row of a new page: its distinct targets other than itself."""
+        distinct = set(targets)  # mostly without duplicates, so a set is faster
+        if len(distinct) < len(targets) or source in distinct:
+            targets = _clean(source, targets)
         row = array("I", targets)
         self._rows.add(source, row)
         self._page_rank.append(self._rank[source])
@@ -226,9 +234,7 @@ class PageRank:
             page_array, residual = np.array(pages), np.frombuffer(self._residual)
             shares = self.damping * residual[page_array] / counts
             residual[page_array] = 0.0
-            np.frombuffer(self._push_threshold)[page_array] = self._threshold * np.maximum(
-                1.0, counts / WIDE_PAGE_LINKS
-            )
+            np.frombuffer(self._push_threshold)[page_array] = self._thresholds(counts)
             targets = _id_array(b"".join(rows))
             operations += len(targets)
             self._add_shares(targets, np.repeat(shares, counts), risen)
@@ -298,17 +304,24 @@ class PageRank:
         return self._rows.row_at(number) if number else ()
 
 
-def _unclean_rows(pages: Sequence[tuple[int, Sequence[int]]]) -> set[int]:
-    """Return the numbers of the pages that link to themselves or twice to a target."""
+def _clean(source: int, targets: Sequence[int]) -> list[int]:
+    return [target for target in dict.fromkeys(targets) if target != source]
+
+
+def _clean_rows(pages: Sequence[tuple[int, Sequence[int]]]) -> list[array[int]]:
+    """Return for each page its distinct targets other than itself."""
     import numpy as np
 
-    counts = [len(links) for _, links in pages]
-    targets = _id_array(b"".join(array("I", links) for _, links in pages))
+    rows = [array("I", links) for _, links in pages]
+    counts = [*map(len, rows)]
+    targets = _id_array(b"".join(rows))
     numbers = np.repeat(np.arange(len(pages)), counts)
     is_own = targets == np.repeat(np.array([page for page, _ in pages], np.intp), counts)
     keys = np.sort(numbers << 32 | targets)
     is_repeated = keys[1:] == keys[:-1]
-    return {*numbers[is_own].tolist(), *(keys[1:][is_repeated] >> 32).tolist()}
+    for number in {*numbers[is_own].tolist(), *(keys[1:][is_repeated] >> 32).tolist()}:
+        rows[number] = array("I", _clean(*pages[number]))
+    return rows
 
 
 def _id_array(packed: array[int] | bytes) -> npt.NDArray[np.intp]:
