@@ -13,11 +13,16 @@ from focus.score.graph.compact_arrays import Numbering, Rows, Tallies
 IDS = st.integers(0, 300)
 
 
-@given(st.dictionaries(IDS, st.lists(IDS, max_size=6)), st.lists(IDS))
-def test_rows_behave_like_dict_of_lists(model: dict[int, list[int]], asked: list[int]) -> None:
-    rows = Rows()
-    for source, row in model.items():
-        rows.add(source, array("I", row))
+@given(st.dictionaries(IDS, st.lists(IDS, max_size=6)), st.lists(IDS), st.integers(0, 5))
+def test_rows_behave_like_dict_of_lists(
+    model: dict[int, list[int]], asked: list[int], single: int
+) -> None:
+    rows, sources = Rows(), [*model]
+    for source in sources[:single]:
+        rows.add(source, array("I", model[source]))
+    rest = [array("I", model[source]) for source in sources[single:]]
+    counts = np.array([*map(len, rest)], np.intp)
+    rows.add_all(np.array(sources[single:], np.intp), b"".join(rest), counts)
     assert {source: list(row) for source, row in rows.items()} == model
     assert len(rows) == len(model)
     for source in [*asked, -1]:
@@ -31,7 +36,8 @@ def test_rows_unknown_id_raises_key_error() -> None:
 
 @given(st.lists(st.tuples(IDS, st.integers(0, 3), st.floats(0, 1))))
 def test_tallies_add_returns_sum(counted: list[tuple[int, int, float]]) -> None:
-    tallies, model = Tallies(), dict[int, Tally]()
+    tallies, model = Tallies(), {7: Tally(2, 1.5)}
+    tallies.restore([(7, 2, 1.5)])
     for key, fetched, yielded in counted:
         tally = model.setdefault(key, Tally())
         tally.requests += fetched

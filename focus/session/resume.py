@@ -46,10 +46,8 @@ async def restore(crawl: Crawl, store: Store, info: CrawlInfo) -> None:
     await _restore_graph(crawl, store, info)
     hit_rates = crawl.link_handler.hit_rates
     if crawl.strategy.learns:
-        for hub, fetched, yielded in await store.run_in_thread(
-            partial(writer.load_hubs, crawl=info.id)
-        ):
-            crawl.ranker.count_hub(hub, Tally(fetched, yielded))
+        hubs = await store.run_in_thread(partial(writer.load_hubs, crawl=info.id))
+        crawl.ranker.hubs.restore(hubs)
         if not any(row.bonus for row in saved.queues):
             hit_rates.update_all_bonuses()  # an older version of focus did not store bonuses
     for url_id, simhash in await store.run_in_thread(partial(writer.load_simhashes, crawl=info.id)):

@@ -154,6 +154,14 @@ class Tallies:
         number = self._numbering.number(key)
         return Tally(self._fetched[number], self._yielded[number]) if number else None
 
+    def restore(self, rows: Sequence[tuple[int, int, float]]) -> None:
+        """Add the tallies of an earlier run: (id, requests, rewards) of ids that have none."""
+        import numpy as np
+
+        self._numbering.add_all(np.array([key for key, _, _ in rows], np.intp))
+        self._fetched.extend([requests for _, requests, _ in rows])
+        self._yielded.extend([rewards for _, _, rewards in rows])
+
     def add(self, key: int, more: Tally) -> Tally:
         """Add to the tally of an id and return the sum."""
         number = self._numbering.number(key)
