@@ -15,6 +15,7 @@ from focus.urls.normal_form import (
     duplicate_key,
     hash_route,
     normalise,
+    path_and_query,
     registrable_domain,
     seed_candidates,
     url_fingerprint,
@@ -186,6 +187,8 @@ def test_url_host_and_url_origin_normalised_url() -> None:
     url = "https://sub.example.com.cn:8443/a?b"
     assert url_host(url) == "sub.example.com.cn:8443"
     assert url_origin(url) == "https://sub.example.com.cn:8443"
+    assert path_and_query(url) == "/a?b"
+    assert [path_and_query(short) for short in ("http://a/b/c", "https://a/b/c")] == ["/b/c"] * 2
 
 
 @cases(

@@ -8,7 +8,7 @@ from focus.config import ScopeConfig
 from focus.documents.kinds import FILE_EXTENSION
 from focus.errors import ConfigError
 from focus.records import DropReason
-from focus.urls.normal_form import readable_url, registrable_domain, url_host
+from focus.urls.normal_form import path_and_query, readable_url, registrable_domain, url_host
 
 _FILES = frozenset(
     "7z aac apk avi bin bmp bz2 css deb dmg exe flac flv gif gz ico iso jar jpeg jpg js m4a m4v "
@@ -71,7 +71,7 @@ def is_file(url: str, documents: bool) -> bool:
 
     documents  those that can be read are as good as pages
     """
-    path, mark, _ = url[url.find("/", 8) :].partition("?")
+    path, mark, _ = path_and_query(url).partition("?")
     if (documents and FILE_EXTENSION.search(path)) or _VIEWER.search(path):
         return False
     _, dot, ending = path.rpartition(".")

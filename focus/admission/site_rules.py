@@ -25,6 +25,7 @@ from ahocorasick_rs import BytesAhoCorasick
 
 from focus.i18n import chain_messages, msg
 from focus.records import DropReason, Link
+from focus.urls.normal_form import path_and_query
 
 MAX_DETECTIONS = 3  # first pages of a host in which its software is looked for
 _ANY_SITE = msg("any site")
@@ -176,7 +177,7 @@ def reason_against(url: str, software: str = "") -> Refusal | None:
     Example: `?action=edit` is an action on a host with MediaWiki, `/feed/` a variant on one with
     WordPress; `?do=logout` is an action everywhere, `/how-to-log-out/` is a page.
     """
-    path = url[url.find("/", 8) :]
+    path = path_and_query(url)
     if not _refused_paths(software, "?" in path).search(path.lower()):
         return None
     for application in _rules(software):
@@ -218,7 +219,7 @@ def is_action_link(link: Link) -> bool:
         is_action = link.nofollow and text in knowledge.doubtful_actions
     if not is_action:
         return False
-    path = link.url[link.url.find("/", 8) :]
+    path = path_and_query(link.url)
     names = re.split(r"[/?&=:.]", unquote(path).lower())
     return re.sub(r"\s", "-", text) not in names and re.sub(r"\s", "_", text) not in names
 
@@ -226,7 +227,7 @@ def is_action_link(link: Link) -> bool:
 def is_index_url(url: str, software: str) -> bool:
     """Return whether a URL of an application lists other pages."""
     application = load_knowledge().applications.get(software) if software else None
-    return application is not None and bool(application.search("index", url[url.find("/", 8) :]))
+    return application is not None and bool(application.search("index", path_and_query(url)))
 
 
 def has_index_rules(software: str) -> bool:

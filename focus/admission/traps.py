@@ -27,6 +27,7 @@ from focus.config import TrapConfig
 from focus.i18n import msg
 from focus.records import DropReason, Tally
 from focus.scheduling.queues import Host, Queue
+from focus.urls.normal_form import path_and_query
 
 MIN_RUNS = 3  # times that a run of segments follows itself
 MAX_SAME_WORD = 4  # times that a word may occur in a path
@@ -98,7 +99,7 @@ class Traps:
         """Return why a new URL seems to be part of a trap, None if it does not."""
         if not self.config.is_on:
             return None
-        rest = url[url.find("/", 8) :]
+        rest = path_and_query(url)
         path, _, query = rest.partition("?")
         if detail := self._path_sign(path):
             return Suspicion(DropReason.TRAP_PATH, detail)

@@ -42,6 +42,7 @@ from focus.admission.near_duplicates import MIX, digest_on_host
 from focus.i18n import msg
 from focus.records import REVISIT_PRIORITY, SEED_PRIORITY, Page, UrlRuleRow
 from focus.scheduling.url_table import Column, Fingerprints
+from focus.urls.normal_form import path_and_query
 from focus.urls.patterns import url_pattern
 
 DEFER_AFTER = 4
@@ -403,16 +404,16 @@ def url_kinds(url: str, view: str = "") -> list[str]:
     """
     pattern = url_pattern(url)
     own, *parameters = kinds_from_pattern(pattern)
-    path = url[url.find("/", 8) :].partition("?")[0]
+    path = path_and_query(url).partition("?")[0]
     parameters += [MEMBERS] * is_member_url(url)
     folders = dict.fromkeys(_FOLDER.findall(path))
     first = path.split("/", 3)[1] if path.count("/") > 2 else ""
     parameters += [f"*/{name}/" for name in folders if name == first or f"/{name}/" not in own]
-    if ending := _ENDING.search(url, url.find("/", 8)):
+    if ending := _ENDING.search(path_and_query(url)):
         parameters.append(f"*/{ending[1]}")
     if view:
         parameters.append(view)
-    if match := _NAMESPACE.search(url, url.find("/", 8)):
+    if match := _NAMESPACE.search(path_and_query(url)):
         return [f"{own} {match[1]}:{match[2] or ''}", f"{match[1]}:", *parameters]
     return [own, *parameters]
 
@@ -476,7 +477,7 @@ def kind_of_view(path: str, url: str) -> str:
 
 def url_path(url: str) -> str:
     """Return the path of a URL without its first slash."""
-    return url[url.find("/", 8) + 1 :].partition("?")[0]
+    return path_and_query(url)[1:].partition("?")[0]
 
 
 _Value = TypeVar("_Value", int, str)
@@ -580,7 +581,7 @@ def returns_to(target: str, url: str) -> bool:
 
     Example: True for `/login?next=/reply/5/` and `/reply/5/`.
     """
-    path = url[url.find("/", 8) :]
+    path = path_and_query(url)
     return len(path) > 1 and unquote(path) in unquote(target.partition("?")[2])
 
 

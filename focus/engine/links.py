@@ -347,7 +347,7 @@ class LinkHandler:
 
         A redirect of a seed may lead to any page, such as a log-in page, but not into a trap.
         """
-        if row.parent_id is None and row.depth == 0:
+        if row.parent_id is None:
             return None
         if row.priority < SEED_PRIORITY:
             refusal = refusal or self.site_rule_refusal(row.url, queue.host)

@@ -21,7 +21,7 @@ from urllib.parse import quote
 
 from focus.admission.site_rules import has_index_rules, is_index_url
 from focus.records import Link, Region
-from focus.urls.normal_form import normalise, url_fingerprint, url_host
+from focus.urls.normal_form import normalise, path_and_query, url_fingerprint, url_host
 from focus.urls.patterns import url_pattern
 
 if TYPE_CHECKING:  # the crawl process parses no page
@@ -52,7 +52,7 @@ def address_role(url: str) -> Role:
     below a collection, and `/forum/topic/goal-7/` and `/topic/7-goal`, which are discussions. In a
     wiki `/w/index.php?title=Category:X` is INDEX, with `&pagefrom=M` CONTINUATION.
     """
-    path, _, query = url[url.find("/", 8) :].partition("?")
+    path, _, query = path_and_query(url).partition("?")
     if _PAGE_PATH.search(path) or (query and _PAGE_PARAM.search(query)):
         return Role.CONTINUATION
     if query:

@@ -303,6 +303,11 @@ def url_host(url: str) -> str:
     return url[start : url.index("/", start)]
 
 
+def path_and_query(url: str) -> str:
+    """Return path and query of a normalised URL."""
+    return url[url.find("/", 8) :]
+
+
 def url_origin(url: str) -> str:
     """Return scheme://host[:port] of a normalised URL."""
     return url[: url.index("/", 8)]

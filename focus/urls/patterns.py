@@ -18,6 +18,8 @@ from binascii import unhexlify
 from functools import lru_cache
 from typing import Final
 
+from focus.urls.normal_form import path_and_query
+
 _MAX_PARTS: Final = 8  # segments and parameters; longer URLs share the pattern of their beginning
 
 
@@ -28,7 +30,7 @@ def url_pattern(url: str) -> str:
     pattern contains neither the host nor capitals of the path. A server that ignores case has 2^n
     spellings of n letters, `/Goal` and `/gOAL`; each would get a trap budget of its own.
     """
-    path, _, query = url[url.find("/", 8) :].partition("?")
+    path, _, query = path_and_query(url).partition("?")
     path = path.lower()
     if "/20" in path or "/19" in path:
         path = _DATE_PATH.sub("/D", path)
@@ -155,7 +157,7 @@ def url_words(url: str) -> str:
     Escapes are decoded as UTF-8, otherwise as GB18030; separators become spaces; the file
     extension is removed. Returns "" for a URL of only a host.
     """
-    tail = url[url.find("/", 8) + 1 :]
+    tail = path_and_query(url)[1:]
     if not tail:
         return ""
     path, _, query = tail.partition("?")
