@@ -3,17 +3,22 @@
     python -m bench.mutation [AREAS …] [--mutants 400] [--seed 1] [--tools build/mutation]
 
 Cosmic Ray and coverage, installed in TOOLS (`make mutation`), make the changes of the last commit
-and find the tests of each line. The quick tests of the areas run twice; then a fork of this process
+and find the tests of each line. The quick tests of crawling run twice; then a fork of this process
 makes a change in memory and runs its tests, the fastest first, until one notices. At most
 `MAX_TEST_S` of tests are tried, so that the share of noticed changes is a lower bound. Printed are
-the changes that no test noticed, and for each area how many one did. AREAS are names of `TESTS`,
-by default all. Annotations and the signs in front of arguments are no places: nothing evaluates the
-former, and a change of the latter is an error of syntax.
+the changes that no test noticed, and for each area how many one did. AREAS are by default all.
+
+No places are, as in the default sets of mutation testers: annotations; `frozen` and `strict`, which
+guard against errors of the program; constants of one line and arguments of decorators, which tune;
+comparison by identity in place of equality; the number of a negative one, which stands for "none";
+and the signs in front of arguments, whose change is an error of syntax.
 """
 
+import ast
 import gc
 import inspect
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -33,20 +38,17 @@ from _pytest.runner import runtestprotocol
 
 from bench.script import read_options, table
 
-TESTS = {
-    "frontier.py": "frontier url_cache throttling crawl",
-    "scheduling": "frontier url_cache url_table throttling crawl refresh outage_endings",
-    "admission": "traps scope robots_gate domain_budget near_duplicates site_rules url_rules crawl "
-    "alert_near_duplicates resume",
-    "engine": "crawl outages outage_endings connectivity refresh sitemaps_and_feeds depth limits "
-    "body_memory ranking url_rules recent_harvest resume strategies addresses learning "
-    "request_uses results templates",
-    "http": "robots sitemap feed http_semantics content_encoding fetch connections robots_tag "
-    "ssrf_guard sessions robots_gate addresses replay warc",
-    "storage/writer.py": "store resume",
-}
-"""Test files by area of the code."""
-MAX_TEST_S, HANG_S = 20.0, 300.0
+AREAS = ("frontier.py", "scheduling", "admission", "engine", "http", "storage/writer.py")
+OTHER_TESTS = re.compile(
+    "browser|bench|cli|cluster|compare|delivery|demo|docs|endtoend|examples|formatting|hostile|mail|"
+    "messages|names|option|outbox|papers|readme|serve|shell|sms|torture|translation|watch|webhook"
+)
+"""Test files that run other parts of the program."""
+MAX_TEST_S, HANG_S = 60.0, 300.0
+
+
+_TUNES = re.compile(r"_?[A-Z][A-Z_\d, ]* = [^\[{(]*$| *@")
+"""Lines with constants and arguments of decorators."""
 
 
 class Mutant(NamedTuple):
@@ -94,13 +96,16 @@ class Mutation:
         return coverage.get_data()
 
     def _select_tests(self, mutant: Mutant, data: Any) -> list[str]:
-        """Return the tests that execute the changed line, the fastest first."""
+        """Return the tests that execute the changed line, the fastest first.
+
+        A line that runs at import has the tests of its function or, outside of functions, its file.
+        """
         contexts = data.contexts_by_lineno(str(mutant.file.resolve()))
-        names = {name for tests in contexts.values() for name in tests}  # of a line of no function
-        for line in range(mutant.line, 0, -1):
-            if contexts.get(line):
-                names = set(contexts[line])
-                break
+        first, body, last = _function_lines(mutant)
+        lines = range(mutant.line, body - 1, -1)
+        executed = next((n for n in lines if contexts.get(n)), None) if first else None
+        chosen_lines = [executed] if executed else range(first, last)
+        names = {name for line in chosen_lines for name in contexts.get(line, ())}
         ordered = sorted(names & self._seconds.keys(), key=self._seconds.__getitem__)
         total, chosen = 0.0, list[str]()
         for name in ordered:
@@ -109,6 +114,20 @@ class Mutation:
                 break
             chosen.append(name)
         return chosen
+
+
+def _function_lines(mutant: Mutant) -> tuple[int, int, int]:
+    """Return first line, first line of the body and end of the function around a change.
+
+    The first line is 0 outside of functions.
+    """
+    found = 0, 0, sys.maxsize
+    for node in ast.walk(ast.parse(mutant.file.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            end = node.end_lineno or 0
+            if node.lineno <= mutant.line <= end and node.lineno > found[0]:
+                found = node.lineno, node.body[0].lineno, end + 1
+    return found
 
 
 def _is_noticed(mutant: Mutant | None, items: list[pytest.Item]) -> bool:
@@ -230,14 +249,23 @@ def _mutants(area: str, rng: Random) -> Iterator[Mutant]:
             nodes = list(ast_nodes(tree))
             positions = [at for node in nodes for at, _ in kind().mutation_positions(node)]
             for occurrence, (row, column) in enumerate(positions):
-                before = lines[row - 1][:column].rstrip()
-                is_sign = "BinaryOperator" in name and (
-                    "_BitOr_" in name or before[-1:] in ("", "(", ",", "[")
-                )
-                if not is_sign:
+                if _is_place(name, lines[row - 1], column):
                     mutant = Mutant(area, file, row, name, occurrence)
                     by_place.setdefault((row, column), []).append(mutant)
         yield from (rng.choice(by_place[place]) for place in sorted(by_place))
+
+
+def _is_place(operator: str, line: str, column: int) -> bool:
+    """Return whether a test could notice an operator's change at a column of a line."""
+    before = line[:column]
+    if "_Is" in operator:
+        return operator.endswith(("_Is_IsNot", "_IsNot_Is"))
+    if before.endswith(("frozen=", "strict=")) or "_BitOr_" in operator:
+        return False
+    if "BinaryOperator" in operator and before.rstrip()[-1:] in ("", *"(,["):
+        return False
+    is_sentinel = before.endswith("-") and not before.endswith("[-")
+    return "Number" not in operator or not (is_sentinel or _TUNES.match(line))
 
 
 def main() -> None:
@@ -245,15 +273,15 @@ def main() -> None:
     options = read_options(__doc__)
     sys.path.append(str(options.tools.resolve()))
     rng = Random(options.seed)
-    areas = options.areas or list(TESTS)
+    areas: Any = options.areas or AREAS
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(f"git archive HEAD | tar -xC {folder}", shell=True, check=True)
         os.chdir(folder)
         sys.path.insert(0, folder)
         places = [mutant for area in areas for mutant in _mutants(area, rng)]
         plugin = Mutation(rng.sample(places, min(options.mutants, len(places))))
-        names = sorted({name for area in areas for name in TESTS[area].split()})
-        files = [f"tests/test_{name}.py" for name in names]
+        files = [str(f) for f in sorted(Path("tests").glob("test_*.py"))]
+        files = [name for name in files if not OTHER_TESTS.search(name)]
         pytest.main(["-q", "-s", "-n", "0", "-m", "not slow", *files], plugins=[plugin])
     results = [(mutant.area, noticed) for mutant, noticed in plugin.outcomes.items()]
     rows = [(a, len(r := [n for area, n in results if area == a]), sum(r)) for a in areas]
