@@ -20,7 +20,9 @@ from focus.config import FetchConfig
 from focus.errors import ConfigError
 from focus.fetch import WebFetcher
 from focus.http import connection
+from focus.http.chunk_framing import ChunkRepairer
 from focus.http.dns import PrefetchResolver
+from focus.http.response_head import repair_head
 from focus.http.robots import robots_from_response
 from focus.http.sessions import Sessions, parse_cookie_option
 from focus.http.tls import defer_certificate_loading, make_client_context
@@ -388,6 +390,14 @@ async def test_fetch_total_time_is_limited() -> None:
 
 
 # Broken answers
+
+
+def test_repair_head_continued_line_stays_in_its_field() -> None:
+    assert b"\r\nA: b\r\n c\r\n" in repair_head(b"HTTP/1.1 200 OK\nA: b\n c\n\n")
+
+
+def test_repair_chunk_longer_than_its_size_stays_as_received() -> None:
+    assert ChunkRepairer().repair(b"1\nab\n3\nc") == b"1\r\nab\n3\nc"
 
 
 async def test_fetch_detail_has_no_control_characters() -> None:

@@ -99,6 +99,36 @@ def test_links_of_other_pages_rise_when_their_penalty_shrinks(walk: Walk) -> Non
     assert totals.urls_to_raise == 0
 
 
+def test_waiting_url_is_raised_to_a_priority_and_not_lowered(walk: Walk) -> None:
+    evidence, table = walk.strategy.seed(), walk.url_table
+    for least, priority in ((7.0, 7.0), (6.0, 7.0), (8.0, 8.0)):
+        walk.link_handler.raise_to(1, evidence, least, None)
+        assert table.priority[1] == priority
+    table.set_state(2, UrlState.DONE)
+    before = table.priority[2]
+    walk.link_handler.raise_to(2, evidence, 7.0, None)
+    assert table.priority[2] == before
+
+
+def test_corrected_page_changes_the_rewards_of_its_host_and_of_newcomers(walk: Walk) -> None:
+    hit_rates, totals = walk.link_handler.hit_rates, walk.unit_of_work.totals
+    for relevance in (1.0, 1.0, 0.0):
+        walk.url_table.set_state(1, UrlState.FETCHING)
+        hit_rates.count_result(1, Page(relevance=relevance))
+    (queue,) = walk.frontier.host("h0").queues.values()
+    recent, first = walk.unit_of_work.recent[queue.id], totals.newcomers_yielded
+    tally, before = hit_rates.host_tally(queue.host).rewards, recent.rewards
+    hit_rates.correct_page(1, 2, -0.5)
+    fade = walk.strategy.hit_rate_decay
+    assert recent.rewards == pytest.approx(before - 0.5 * fade)
+    assert hit_rates.host_tally(queue.host).rewards == pytest.approx(tally - 0.5)
+    assert totals.newcomers_yielded == first
+    hit_rates.correct_page(1, 1, -0.5)
+    assert totals.newcomers_yielded == pytest.approx(first - 0.5)
+    hit_rates.correct_page(0, 1, -0.5)
+    assert totals.newcomers_yielded == pytest.approx(first - 0.5), "a seed is no newcomer"
+
+
 def test_new_queue_of_newcomer_has_newcomer_bonus(walk: Walk) -> None:
     for number in range(6):
         count_request(walk, number, None)

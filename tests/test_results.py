@@ -52,6 +52,13 @@ def link(url: str) -> Link:
     return Link(url, url_fingerprint(url), "a.test")
 
 
+@pytest.mark.parametrize("address", ["192.0.2.1", None])
+def test_lookup_sets_the_address_of_its_host(crawl: Crawl, address: str | None) -> None:
+    task, fetch = Task(None, "", "a.test", is_lookup=True), FetchResult("", 100.0, address=address)
+    intents = decide(Result(task, fetch), crawl.view, 100.0)
+    assert intents == [i.SetAddress(crawl.frontier.host("a.test"), address or "")]
+
+
 def test_page_is_followed_stored_and_counted(crawl: Crawl) -> None:
     intents = decided(crawl, Page(title="x", links=[link(f"{SEED}1")]), status=200)
     assert kinds(intents) == ["RememberText", "FollowLinks", "MarkDone", "LearnFromResult"]

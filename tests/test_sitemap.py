@@ -136,6 +136,7 @@ _JSON = '<link type="application/json" href="j"/>'
     (atom(_LINK, "", "c/"), "c/1"),
     (atom('<link href="///c.test//1"/>', "http://a.test/b/"), "http://c.test//1"),
     (atom('<link xml:base="d/" href="1"/>', "", "c/"), "c/d/1"),
+    (atom('<link href="http://[x"/>', "", "c/"), "http://[x"),
     (atom("<source><link href='no'/></source><link href='1'/>"), "1"),
     (atom(f"<source url='no'/><link rel='{sitemap._IANA_RELATIONS}alternate' href='1'/>"), "1"),
     (atom('<link href="/1"/>', "", "c/"), "/1"),
@@ -187,9 +188,10 @@ def test_read_url_source_too_many_links_is_truncated(form: str) -> None:
     assert (len(source.entries), source.is_truncated) == (MAX_LINKS, True)
 
 
-def test_read_url_source_truncated_gzip_is_truncated() -> None:
+@pytest.mark.parametrize("rest", [b"", b"\0" * 40_000])
+def test_read_url_source_truncated_or_damaged_gzip_is_truncated(rest: bytes) -> None:
     rows = b"".join(b"<url><loc>http://a.test/%d</loc></url>" % (n * 7919) for n in range(3000))
-    source = read_url_source(gzip.compress(b"<urlset>" + rows)[:9000])
+    source = read_url_source(gzip.compress(b"<urlset>" + rows)[:9000] + rest)
     assert source.is_truncated and 100 < len(source.entries) < 3000
 
 

@@ -1,13 +1,10 @@
 """The tiny web that other tests crawl: both of its backends say the same."""
 
-import asyncio
-
 import msgspec
-import pytest
 
 from focus.config import FetchConfig
 from focus.fetch import WebFetcher
-from focus.records import FailureKind, FetchResult
+from focus.records import FetchResult
 from tests.support.web import TinyWeb
 
 SOCKETS = FetchConfig(allow_net=("127.0.0.0/8",), total_timeout_s=2.0)
@@ -44,41 +41,3 @@ async def test_transport_in_memory_equals_sockets() -> None:
     assert answers == served
     assert web.urls(robots=True) == urls * 2
     assert len(web.urls()) == 2 * (len(urls) - 1)
-
-
-async def test_page_has_declared_content_and_encoding() -> None:
-    body = (await make_web().fetch("http://a.test/")).body.decode()
-    assert "<title>A &amp; B</title>" in body
-    assert '<a href="http://b.test/">&lt;b&gt;</a>' in body
-    assert (await make_web().fetch("http://a.test/gbk")).body.decode("gbk").count("足球") == 1
-
-
-async def test_declared_failures_occur() -> None:
-    web = make_web()
-    web.fail("http://a.test/", FailureKind.RESET)
-    assert (await web.fetch("http://a.test/")).failure is FailureKind.RESET
-    async with web.serve() as address:
-        config = msgspec.structs.replace(SOCKETS, connect_to=address)
-        async with WebFetcher(config) as fetcher:
-            assert (await fetcher.fetch("http://a.test/")).failure is FailureKind.RESET
-
-
-async def test_slow_pages_use_injected_sleep_and_count_in_flight() -> None:
-    slept: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        slept.append(seconds)
-        await asyncio.sleep(0)
-
-    web = TinyWeb(sleep=sleep)
-    web.page("http://a.test/")
-    web.slow("http://a.test/", 5.0)
-    results = await asyncio.gather(*[web.fetch("http://a.test/") for _ in range(3)])
-    assert [result.failure for result in results] == [None] * 3
-    assert slept == [5.0] * 3
-    assert (web.most_in_flight, web.in_flight) == (3, 0)
-
-
-def test_url_without_path_is_refused() -> None:
-    with pytest.raises(AssertionError):
-        TinyWeb().page("http://a.test")

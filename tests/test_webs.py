@@ -75,19 +75,6 @@ def test_links_of_generated_web_lead_to_pages(web: Web) -> None:
             assert (target if "://" in target else host + target) in web.pages
 
 
-def test_long_category_has_further_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encyclopedia, "LISTED", 2)
-    head = "x\n\nAcknowledgements\n\n   .\n\n"
-    result = encyclopedia.build_web(
-        head + "".join(f"e{n}\n\n   <logic> {n}.\n\n" for n in range(12))
-    )
-    listings = [url for url in result.pages if "Category:Logic" in url]
-    listed = sum(result.pages[url].count(f"{encyclopedia.WIKI}/wiki/e") for url in listings)
-    entries = [url for url in result.pages if url.startswith(f"{encyclopedia.WIKI}/wiki/e")]
-    assert len(listings) == -(-len(entries) // 2) > 1
-    assert listed == len(entries)
-
-
 def test_manual_pages_have_names_as_paths(tmp_path: Path) -> None:
     cpp, python = tmp_path / manuals._CPP_ROOT, tmp_path / manuals._PYTHON_ROOT / "library"
     item = '<li class="toctree-l1"><a class="reference internal" href="'
