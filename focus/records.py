@@ -7,6 +7,7 @@ sent to and from scorer workers.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from enum import IntEnum, IntFlag, StrEnum
 
 import msgspec
@@ -29,6 +30,14 @@ FRONTIER_EMPTY = mark("frontier empty")
 FOLLOWING_FORBIDDEN = mark("the pages forbid following their links")
 COMPLETE = (FRONTIER_EMPTY, FOLLOWING_FORBIDDEN)
 """Reasons of the end of a crawl that has no URL left."""
+
+
+ReportProgress = Callable[[float, float], None]
+"""Called from time to time with the amount of work that is done and the whole amount."""
+
+
+def ignore_progress(done: float, total: float) -> None:
+    """Report nothing (a `ReportProgress`)."""
 
 
 class UrlState(IntEnum):

@@ -17,7 +17,7 @@ from pytest import MonkeyPatch
 from focus.alerts import keyfile
 from focus.alerts.run import AlreadyRunning, watch_lock
 from focus.errors import StoreError, StoreLocked
-from focus.records import Batch, HostRow, QueueRow, UrlRow
+from focus.records import Batch, HostRow, QueueRow, UrlRow, ignore_progress
 from focus.storage import schema
 from focus.storage.backup import CopySummary, backup, restore
 from focus.storage.lock import database_lock
@@ -57,22 +57,18 @@ def write_on() -> None:
     asyncio.run(write(Path(sys.argv[1]), urls=0, now=2.0, batches=1_000_000))
 
 
-def progress(done: float, total: float) -> None:
-    """Show nothing."""
-
-
 def test_backup_and_restore_through_links_keep_links(database: Path, tmp_path: Path) -> None:
     copy, link, target = tmp_path / "copy", tmp_path / "link", tmp_path / "other.db"
     link.symlink_to("copy")
-    backup(database, link, replace=True, progress=progress)
+    backup(database, link, replace=True, progress=ignore_progress)
     target.symlink_to("focus.db")
-    restore(copy, target, replace=True, pid=1, progress=progress)
+    restore(copy, target, replace=True, pid=1, progress=ignore_progress)
     assert link.is_symlink() and target.is_symlink() and copy.is_file() and database.is_file()
 
 
 def test_backup_to_device_raises(database: Path) -> None:
     with pytest.raises(StoreError, match="/dev/null is not a regular file"):
-        backup(database, Path(os.devnull), replace=True, progress=progress)
+        backup(database, Path(os.devnull), replace=True, progress=ignore_progress)
     assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
 
 
@@ -84,11 +80,11 @@ def database(tmp_path: Path) -> Path:
 
 
 def copied(database: Path, copy: Path, *, replace: bool = False) -> CopySummary:
-    return backup(database, copy, replace=replace, progress=progress)
+    return backup(database, copy, replace=replace, progress=ignore_progress)
 
 
 def restored(copy: Path, database: Path, *, replace: bool = False) -> CopySummary:
-    return restore(copy, database, replace=replace, pid=os.getpid(), progress=progress)
+    return restore(copy, database, replace=replace, pid=os.getpid(), progress=ignore_progress)
 
 
 def urls(path: Path) -> int:

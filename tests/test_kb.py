@@ -19,6 +19,7 @@ from focus.learn.kb.dump import MAX_LINE, FactReader
 from focus.learn.kb.importing import import_dump
 from focus.learn.kb.knowledge_base import KnowledgeBase, load_football, open_knowledge_base
 from focus.learn.kb.schema import list_names
+from focus.records import ignore_progress
 from focus.score.statistics.entities import (
     MAX_NAME_CHARS,
     candidate_spans,
@@ -174,7 +175,7 @@ def test_import_dump_stores_every_fact(
 ) -> None:
     folder = tmp_path_factory.mktemp("kb")
     text = "".join("\t".join(fact) + "\n" for fact in facts)
-    reader = FactReader(dump(folder, text), lambda done, lines: None)
+    reader = FactReader(dump(folder, text), ignore_progress)
     assert list(reader.read_facts()) == [
         tuple(cell.removeprefix("\ufeff") if at == n == 0 else cell for n, cell in enumerate(fact))
         for at, fact in enumerate(facts)
@@ -182,11 +183,11 @@ def test_import_dump_stores_every_fact(
 
 
 def test_import_dump_reports_progress(tmp_path: Path) -> None:
-    steps: list[tuple[int, int]] = []
+    steps: list[tuple[float, float]] = []
     file = dump(tmp_path, "甲\t属性\t值\n" * 50_000)
-    import_dump(file, tmp_path / "kb.db", lambda done, lines: steps.append((done, lines)))
-    assert [lines for _, lines in steps] == [20_000, 40_000, 50_000]
-    assert steps[-1][0] == file.stat().st_size
+    import_dump(file, tmp_path / "kb.db", lambda *step: steps.append(step))
+    assert len(steps) == 3, "after 20,000 and 40,000 lines and at the end"
+    assert steps[-1] == (file.stat().st_size, file.stat().st_size)
 
 
 def test_list_names_of_entity() -> None:

@@ -154,7 +154,7 @@ def test_add_aliases_uses_knowledge_base(tmp_path: Path) -> None:
         "苹果（公司）\tDESC\t公司，手机",
     ]
     dump.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    import_dump(dump, tmp_path / "kb.db", lambda done, lines: None)
+    import_dump(dump, tmp_path / "kb.db")
     from focus.learn.kb.knowledge_base import KnowledgeBase
 
     with KnowledgeBase.open(tmp_path / "kb.db") as kb:

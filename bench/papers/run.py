@@ -45,6 +45,7 @@ from focus.evaluate.variants import list_variants
 from focus.learn.topic_building import SourcedPage, add_features, make_sourced_page
 from focus.metrics import measures
 from focus.metrics.significance import mean
+from focus.records import ignore_progress
 from focus.text.charset import decode
 from focus.topic.topic import Topic
 
@@ -118,7 +119,7 @@ def _run(experiment: Experiment, world: World, options: Any) -> ExperimentResult
         jobs=options.jobs,
         cache_dir=options.cache,
     )
-    web, inputs, remarks = open_web(spec, _silent), InputFiles(spec), Remarks()
+    web, inputs, remarks = open_web(spec, ignore_progress), InputFiles(spec), Remarks()
     tasks = _tasks(experiment, world, spec, inputs)
     _, prepared = load_judge_and_topics(spec, tasks, web, inputs, remarks)
     variants = experiment.list_ways()
@@ -136,7 +137,7 @@ def _run(experiment: Experiment, world: World, options: Any) -> ExperimentResult
         )
     ]
     done = time.perf_counter()
-    outcomes, _ = run_trials(spec, trials, options.cache / RUNS_FILE, _silent)
+    outcomes, _ = run_trials(spec, trials, options.cache / RUNS_FILE, ignore_progress)
     print(f"  {len(trials)} crawls: {time.perf_counter() - done:.0f} s", flush=True)
     return ExperimentResult(
         web=world.name,
@@ -150,10 +151,6 @@ def _pages(web: JudgedWeb, ground: TopicTruth) -> int:
     """Return the number of distinct pages with links, without redirects."""
     linking = (number for number, links in enumerate(web.graph.links) if links)
     return len({ground.canonical_page[n] for n in linking if n not in web.graph.redirects})
-
-
-def _silent(what: str, done: int, total: int) -> None:
-    """Report no progress."""
 
 
 def _tasks(

@@ -30,11 +30,10 @@ from focus.crawler import Crawl, Event
 from focus.errors import ConfigError, TopicError
 from focus.i18n import chain_messages, join_messages, msg
 from focus.learn.memory_crawl import PageSource
-from focus.records import COMPLETE, SEED_PRIORITY, UrlState
+from focus.records import COMPLETE, SEED_PRIORITY, ReportProgress, UrlState, ignore_progress
 from focus.session import RunReport, Watcher, run
 from focus.storage.alerts.records import LOCAL_USER, DueHub, WatchedSite
 from focus.storage.alerts.store import AlertStore
-from focus.storage.search_index import ProgressCallback
 from focus.store import CrawlInfo
 from focus.topic.topic import Keyword, Topic, to_builtins
 from focus.urls.normal_form import seed_candidates
@@ -53,7 +52,7 @@ def create_visit(
     web: PageSource,
     *,
     clock: Callable[[], float] = time.time,
-    progress: ProgressCallback = lambda done, total: None,
+    progress: ReportProgress = ignore_progress,
     allows_networks: bool = False,
 ) -> Callable[[WatchedSite], Awaitable[None]]:
     """Return the function that visits a site; see `visit`.
@@ -181,7 +180,7 @@ async def visit(
     web: PageSource,
     *,
     clock: Callable[[], float],
-    progress: ProgressCallback = lambda done, total: None,
+    progress: ReportProgress = ignore_progress,
 ) -> RunReport:
     """Visit a site; its row and the intervals of its pages are updated.
 

@@ -190,8 +190,8 @@ def compare_command(**options: Any) -> None:  # fmt: skip
     elif options["topics"] is None:
         raise ConfigError("--archive needs --topics FILE")
     spec = _make_spec(options)
-    with show_progress("comparing") as move:
-        comparison = run_comparison(spec, lambda what, done, total: move(done, total))
+    with show_progress("comparing") as progress:
+        comparison = run_comparison(spec, progress)
     write_whole(spec.out / "report.html", comparison_html(comparison).encode())
     print_lines(comparison_lines(comparison))
     print_note("results.json, results.csv and report.html are in {folder}", folder=spec.out)

@@ -50,10 +50,9 @@ def import_(ctx: click.Context, file: Path, base: Path) -> None:
     """
     from focus.learn.kb.importing import import_dump
 
-    size = file.stat().st_size if file.is_file() else 0
     started = time.monotonic()
     with show_progress(f"Importing {file.name}") as progress:
-        report = import_dump(file, base, lambda done, lines: progress(done, size))
+        report = import_dump(file, base, progress)
     print_lines(import_lines(report, base, time.monotonic() - started), err=True)
     ctx.exit(1 if report.reader.damage else 0)
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+
+from focus.records import ReportProgress, ignore_progress
 
 
 @contextmanager
-def show_progress(title: str) -> Iterator[Callable[[float, float], None]]:
+def show_progress(title: str) -> Iterator[ReportProgress]:
     """Show a bar on standard error; the block calls the result with (done, total)."""
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield ignore_progress
         return
     from rich.console import Console  # 60 ms: only where there is something to see
     from rich.progress import (
@@ -26,7 +28,7 @@ def show_progress(title: str) -> Iterator[Callable[[float, float], None]]:
     columns = (name, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     if console.is_dumb_terminal:
-        yield lambda done, total: None
+        yield ignore_progress
         return
     progress = Progress(*columns, console=console, transient=True)
     task = progress.add_task(title, total=None)

@@ -32,7 +32,7 @@ from focus.evaluate.ground_truth import (
     prepare_topics,
 )
 from focus.evaluate.judgments import Judge, Remarks, TopicTask, read_topics, select_topics
-from focus.evaluate.link_graph import PageIndex, Progress, code_digest, load_link_graph
+from focus.evaluate.link_graph import PageIndex, code_digest, load_link_graph
 from focus.evaluate.ranking import (
     CURVE_POINTS,
     Cost,
@@ -44,16 +44,14 @@ from focus.evaluate.ranking import (
 from focus.evaluate.trial import Trial, TrialBatch, run_batches, trial_key
 from focus.i18n import mark
 from focus.learn.library import choose_terms
+from focus.records import ReportProgress, ignore_progress
 from focus.score.strategy.base import OPTIONAL_LINK_SCORES
 
 RUNS_FILE = "runs.jsonl"
 _REPORTED_SETTINGS = "terms budget seed_orders concurrency eager delay_s baseline".split()
 
 
-def _ignore_progress(what: str, done: int, total: int) -> None: ...
-
-
-def run_comparison(spec: ComparisonSpec, progress: Progress = _ignore_progress) -> Comparison:
+def run_comparison(spec: ComparisonSpec, progress: ReportProgress = ignore_progress) -> Comparison:
     """Run a comparison and write results.json and results.csv.
 
     Trials that an earlier run has stored are not repeated.
@@ -95,7 +93,7 @@ def run_comparison(spec: ComparisonSpec, progress: Progress = _ignore_progress) 
     return comparison
 
 
-def open_web(spec: ComparisonSpec, progress: Progress) -> JudgedWeb:
+def open_web(spec: ComparisonSpec, progress: ReportProgress) -> JudgedWeb:
     """Open the archive of a comparison and load its link graph."""
     with Archive.open(spec.archive, cache_dir=spec.cache_dir) as archive:
         graph = load_link_graph(
@@ -195,7 +193,7 @@ def group_trials(trials: Iterable[Trial], jobs: int) -> list[TrialBatch]:
 
 
 def run_trials(
-    spec: ComparisonSpec, trials: list[Trial], runs_file: Path, progress: Progress
+    spec: ComparisonSpec, trials: list[Trial], runs_file: Path, progress: ReportProgress
 ) -> tuple[list[TrialResult], int]:
     """Return all results in the order of the trials, and how many of them were stored before.
 
@@ -218,9 +216,9 @@ def run_trials(
         def store_result(outcome: TrialResult) -> None:
             outcomes[outcome.key] = outcome
             file.write(msgspec.json.encode(outcome) + b"\n")
-            progress("crawling", len(outcomes), len(trials))
+            progress(len(outcomes), len(trials))
 
-        progress("crawling", len(outcomes), len(trials))
+        progress(len(outcomes), len(trials))
         if missing:
             parts = group_trials(missing, spec.jobs)
             jobs = min(spec.jobs, len(parts))

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from functools import cache
@@ -36,15 +36,13 @@ from focus.config import AnalysisConfig, CrawlConfig, ScopeConfig
 from focus.http.robots import Robots, robots_from_response
 from focus.http.robots_tag import parse_headers
 from focus.http.semantics import apply_refresh
+from focus.records import ReportProgress
 from focus.score.analysis import PageScorer
 from focus.storage.whole_file import write_whole
 from focus.topic.topic import from_words, to_builtins
 from focus.urls.normal_form import normalise, url_fingerprint, url_host
 from focus.workers.child import score_page
 from focus.workers.messages import Job
-
-Progress = Callable[[str, int, int], None]
-"""Called with the current activity, the number of finished parts, and their total."""
 
 RECORDED_SHARE = 0.8
 """Recorded share of the addresses that a host's own pages link to, from which on the host counts as
@@ -93,7 +91,12 @@ class LinkGraph(msgspec.Struct):
 
 
 def load_link_graph(
-    path: Path, archive: Archive, *, jobs: int, progress: Progress, cache_dir: Path | None = None
+    path: Path,
+    archive: Archive,
+    *,
+    jobs: int,
+    progress: ReportProgress,
+    cache_dir: Path | None = None,
 ) -> LinkGraph:
     """Return the link graph of an archive, from the cache if this code made it before."""
     folder = cache_dir or Path(platformdirs.user_cache_dir("focus")) / "archives"
@@ -111,7 +114,7 @@ def load_link_graph(
 
 
 def _build_link_graph(
-    path: Path, archive: Archive, *, jobs: int, progress: Progress, cache_dir: Path | None
+    path: Path, archive: Archive, *, jobs: int, progress: ReportProgress, cache_dir: Path | None
 ) -> LinkGraph:
     graph = LinkGraph([], set())
     numbers = range(len(archive))
@@ -122,7 +125,7 @@ def _build_link_graph(
         graph.links += links
         graph.redirects.update(redirects)
         host_links |= new_host_links
-        progress("reading the links of the archive", done, len(chunks))
+        progress(done, len(chunks))
     graph.recorded_hosts = find_recorded_hosts(host_links)
     return graph
 

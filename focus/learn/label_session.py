@@ -27,7 +27,8 @@ from focus.learn.labelling import (
     load_labelled_pages,
 )
 from focus.learn.model_file import LearnedTopic, apply_model, load_topic_model, save_model
-from focus.learn.reranking import ReportProgress, RerankCounts, rerank
+from focus.learn.reranking import RerankCounts, rerank
+from focus.records import ReportProgress
 from focus.score.relevance import relevance_threshold
 from focus.storage import labels
 from focus.store import Store

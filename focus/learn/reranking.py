@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from functools import partial
 
@@ -22,7 +22,16 @@ from focus.config import AnalysisConfig, CrawlConfig
 from focus.crawler import Crawl
 from focus.engine.transports import Transport
 from focus.engine.view import View
-from focus.records import SEED_PRIORITY, Batch, Link, NewRelevance, Page, PriorityChange, UrlState
+from focus.records import (
+    SEED_PRIORITY,
+    Batch,
+    Link,
+    NewRelevance,
+    Page,
+    PriorityChange,
+    ReportProgress,
+    UrlState,
+)
 from focus.score.matching import topic_segmenter
 from focus.score.strategy import Parent, strategy_class
 from focus.score.subtopics import TitledPage
@@ -37,9 +46,6 @@ from focus.workers.messages import Job
 MAX_UNSCORED = 64  # pages in the scorer processes at a time
 CHUNK = 256  # pages per read and per write
 _HTML = "text/html; charset=utf-8"
-
-ReportProgress = Callable[[int, int], None]
-"""Called from time to time with the pages scored so far and all pages."""
 
 
 class RerankCounts(msgspec.Struct):

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from focus.errors import StoreError
+from focus.records import ReportProgress
 from focus.storage import file_check, private
 from focus.storage.lock import database_lock
 from focus.storage.search_file import index_path
@@ -29,8 +30,6 @@ LOCK_TIMEOUT_S = 5.0  # for another program that is about to close the database
 
 _SUFFIXES = ("-wal", "-shm")
 
-Progress = Callable[[float, float], None]
-
 
 class CopySummary(NamedTuple):
     """Numbers of rows in a copy; `replaced` is the new path of the database that it replaced."""
@@ -42,7 +41,7 @@ class CopySummary(NamedTuple):
     replaced: Path | None = None
 
 
-def backup(database: Path, copy: Path, *, replace: bool, progress: Progress) -> CopySummary:
+def backup(database: Path, copy: Path, *, replace: bool, progress: ReportProgress) -> CopySummary:
     """Copy a database to a file.
 
     Args:
@@ -70,7 +69,7 @@ def backup(database: Path, copy: Path, *, replace: bool, progress: Progress) -> 
 
 
 def restore(
-    copy: Path, database: Path, *, replace: bool, pid: int, progress: Progress
+    copy: Path, database: Path, *, replace: bool, pid: int, progress: ReportProgress
 ) -> CopySummary:
     """Restore a database from a copy; the replaced database is kept under another name.
 
@@ -121,7 +120,7 @@ def _require_database(path: Path) -> None:
 
 @contextmanager
 def _checked_copy(
-    source: Path, target: Path, progress: Progress
+    source: Path, target: Path, progress: ReportProgress
 ) -> Iterator[tuple[Path, CopySummary]]:
     """Make a checked copy beside `target`, and delete what is left of it at the end."""
     draft = target.with_name(f"{target.name}.{os.getpid()}.part")
@@ -152,7 +151,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     )
 
 
-def _copy(source: sqlite3.Connection, target: sqlite3.Connection, progress: Progress) -> None:
+def _copy(source: sqlite3.Connection, target: sqlite3.Connection, progress: ReportProgress) -> None:
     """Copy all pages in their present state.
 
     Without the read transaction SQLite would restart the copy at each write of another process.

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from focus.html.parser import main_text_from_html
+from focus.records import ReportProgress, ignore_progress
 from focus.storage import labels, search_file
 from focus.storage.reader import DatabaseReader
 from focus.storage.results import MAX_RANK_AND_RELEVANCE
@@ -34,8 +35,6 @@ PAGES_PER_BATCH = 512  # pages per transaction, which takes about 2 s
 PAGES_PER_READ = 32  # pages with their sources in memory
 MAX_CHARS = 100_000  # indexed characters of a page
 MIN_STALE_DOCUMENTS = 1_000
-
-ProgressCallback = Callable[[float, float], None]
 
 
 class IndexedCrawl(NamedTuple):
@@ -102,7 +101,7 @@ class SearchIndex:
 
     # -- updating --------------------------------------------------------------------
 
-    def update(self, progress: ProgressCallback = lambda done, total: None) -> int:
+    def update(self, progress: ReportProgress = ignore_progress) -> int:
         """Index new pages; return their number. Finished batches stay if it is interrupted.
 
         progress  called with (indexed pages, all new pages)

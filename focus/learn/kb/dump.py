@@ -10,18 +10,17 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from focus.errors import KnowledgeError
 from focus.http.zstd import DecompressionParameter, ZstdError, ZstdFile
+from focus.records import ReportProgress
 from focus.text.formatting import printable
 
 Fact = tuple[str, str, str]
-ReportProgress = Callable[[int, int], None]
-"""Called from time to time with the bytes and lines read so far."""
 
 ALIAS = "别名"
 MAX_LINE = 1 << 20  # bytes; longer lines are malformed
@@ -51,6 +50,7 @@ class FactReader:
         with ExitStack() as stack:
             try:
                 raw = stack.enter_context(self._path.open("rb"))
+                self._size = self._path.stat().st_size
             except OSError as error:
                 raise KnowledgeError(
                     "{path}: cannot be read: {error}", path=self._path, error=error
@@ -60,13 +60,13 @@ class FactReader:
                 yield from self._read(raw, plain)
             except (EOFError, OSError, zlib.error, ZstdError) as error:
                 self.damage = f"{self._path}: breaks off after line {self.lines:,}: {error}"
-            self._report_progress(raw.tell(), self.lines)
+            self._report_progress(raw.tell(), self._size)
 
     def _read(self, raw: BinaryIO, plain: BinaryIO) -> Iterator[Fact]:
         while line := plain.readline(MAX_LINE):
             self.lines += 1
             if self.lines % _PROGRESS_LINES == 0:
-                self._report_progress(raw.tell(), self.lines)
+                self._report_progress(raw.tell(), self._size)
             if len(line) == MAX_LINE and not line.endswith(b"\n"):
                 while (rest := plain.readline(MAX_LINE)) and not rest.endswith(b"\n"):
                     pass

@@ -16,8 +16,9 @@ from typing import NamedTuple
 import msgspec
 
 from focus.errors import KnowledgeError
-from focus.learn.kb.dump import Fact, FactReader, ReportProgress
+from focus.learn.kb.dump import Fact, FactReader
 from focus.learn.kb.schema import CACHE_KIB, SCHEMA, check_file, explain_errors, list_names
+from focus.records import ReportProgress, ignore_progress
 from focus.score.statistics.entities import HEAD_CHARS, is_linkable
 
 _BATCH = 5_000  # entities per statement
@@ -32,7 +33,7 @@ class ImportResult(NamedTuple):
 
 
 def import_dump(
-    file: Path, kb: Path, report_progress: ReportProgress = lambda done, lines: None
+    file: Path, kb: Path, report_progress: ReportProgress = ignore_progress
 ) -> ImportResult:
     """Add a dump to a knowledge base, which is created if necessary; on errors nothing is added.
 

@@ -28,6 +28,7 @@ from focus.learn.kb.schema import (
     fold_name,
     remove_sense,
 )
+from focus.records import ignore_progress
 from focus.score.statistics.entities import Entity
 from focus.text.tokenisation import Segmenter, has_han
 
@@ -165,7 +166,7 @@ def open_knowledge_base(path: Path, segmenter: Segmenter | None = None) -> Knowl
 def load_football(segmenter: Segmenter | None = None) -> KnowledgeBase:
     """Load the football base that is part of focus: 127 entities, 20 ms."""
     db = sqlite3.connect(":memory:", isolation_level=None)
-    import_into(db, FOOTBALL_FILE, lambda done, lines: None)
+    import_into(db, FOOTBALL_FILE, ignore_progress)
     return KnowledgeBase(db, FOOTBALL_FILE, segmenter)
 
 
