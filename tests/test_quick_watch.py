@@ -20,6 +20,7 @@ from tests.support.cases import cases
 from tests.support.outbox import NOON, outbox
 from tests.support.publishing import publishing
 from tests.support.simulated import alerts, simulate
+from tests.support.site import CrawledSite
 
 HALF_HOUR = 1 / 48
 
@@ -92,18 +93,50 @@ async def test_quick_alert_reports_news_within_minutes(tmp_path: Path) -> None:
     assert statistics.median(delays) < 150.0
 
 
+async def deliver_nothing() -> DeliverySummary:
+    return DeliverySummary()
+
+
 async def test_next_check_of_several_interval_alerts_is_one_interval_ahead(tmp_path: Path) -> None:
     async def visit(site: WatchedSite) -> None: ...
-
-    async def deliver() -> DeliverySummary:
-        return DeliverySummary()
 
     with outbox(tmp_path) as here:
         for name in ("a", "b", "c"):
             here.alert(name, "inbox", schedule="6h")
-        await run_due(here.store, visit, deliver, clock=here.clock)
+        await run_due(here.store, visit, deliver_nothing, clock=here.clock)
         times = [stored.next_at for stored in here.store.alerts.list_alerts()]
     assert times == [NOON + 6 * 3600 - SLACK_S] * 3
+
+
+async def test_alert_due_while_its_site_rests_is_finished_by_a_visit(tmp_path: Path) -> None:
+    """An edited alert waits for the rest of its site, unless another alert has had it visited."""
+    visits: list[float] = []
+    with outbox(tmp_path) as here:
+        first, second = (here.alert(name, "inbox", schedule="6h") for name in "ab")
+        crawled = CrawledSite(here.store, host="a.test", now=NOON)
+        crawled.page("/", "首页", "网站")
+
+        async def visit(site: WatchedSite) -> None:
+            visits.append(here.clock.now - NOON)
+            here.store.sites.record_visit(
+                site.id, crawled.crawl, visited_at=here.clock.now, next_at=here.clock.now,
+                free_at=here.clock.now + 60.0, pages=1, is_whole=True,
+            )  # fmt: skip
+
+        async def run_edited(number: int, at: float) -> float:
+            """Run after an edit; return when the alert is due again."""
+            here.clock.now = NOON + at
+            stored = {item.id: item for item in here.store.alerts.list_alerts()}[number]
+            if stored.next_at > here.clock.now:
+                here.store.alerts.replace(number, stored.alert, now=here.clock.now)
+            await run_due(here.store, visit, deliver_nothing, clock=here.clock)
+            stored = {item.id: item for item in here.store.alerts.list_alerts()}[number]
+            return stored.next_at - NOON
+
+        due = [await run_edited(first, at) for at in (0.0, 20.0, 60.0)]
+        assert (due[1], visits) == (60.0, [0.0, 60.0])
+        assert due[2] == await run_edited(second, 80.0) - 20.0 == 60.0 + 6 * 3600 - SLACK_S
+    assert visits == [0.0, 60.0]
 
 
 async def test_slow_sites_do_not_hold_up_a_quick_alert_and_deliveries(tmp_path: Path) -> None:

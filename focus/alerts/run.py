@@ -183,13 +183,11 @@ async def run_due(
     if alerts:
         run.match_sites()
         if not summary.is_busy:
-            list_for_site = store.alerts.list_for_site
             skipped = summary.postponed + summary.unfinished
-            skipped_ids = {alert.id for site in skipped for alert in list_for_site(site)}
-            if alert_ids is not None:  # an alert whose sites all rest is not checked again
-                ready = {alert.id for site in sites for alert in list_for_site(site.id)}
-                checked = {alert.id for alert in alerts if alert.checked_at is not None}
-                skipped_ids |= checked - ready
+            skipped_ids = {
+                alert.id for site in skipped for alert in store.alerts.list_for_site(site)
+            }
+            skipped_ids |= _postpone_resting(store, alerts, sites, now=started_at)
             finished = [alert for alert in alerts if alert.id not in skipped_ids]
             _finish_checks(store, finished, summary, started_at=started_at, now=clock())
     summary.delivered.add(await deliver())
@@ -291,6 +289,29 @@ class _Run:
                 if alert_id in names
             ]
             summary.failures += [line for line in failures if line not in summary.failures]
+
+
+def _postpone_resting(
+    store: AlertStore, alerts: Sequence[StoredAlert], due: Sequence[WatchedSite], *, now: float
+) -> set[int]:
+    """Postpone alerts whose sites rest since their last check, and return the ids of these.
+
+    They are due when the first of their sites may be visited again. An alert on a site that was
+    visited since, because of another alert, is none of them: its pages were matched.
+    """
+    due_ids, postponed = {site.id for site in due}, set()
+    for stored_alert in alerts:
+        checked_at, sites = stored_alert.checked_at, store.sites.list_for_alerts([stored_alert.id])
+        visited_at = {site.id: site.visited_at or 0.0 for site in sites}
+        rests = [max(site.free_at, visited_at[site.id] + MIN_INTERVAL_S) for site in sites]
+        free_at = min(rests, default=0.0)
+        if checked_at is None or free_at <= now + SLACK_S or due_ids & visited_at.keys():
+            continue
+        if max(visited_at.values()) <= checked_at:
+            next_at = max(stored_alert.next_at, free_at)
+            store.alerts.record_check(stored_alert.id, now=checked_at, next_at=next_at)
+            postponed.add(stored_alert.id)
+    return postponed
 
 
 def _finish_checks(
