@@ -54,9 +54,9 @@ class SiteFixture:
         self.web.log.clear()
         return [url.removeprefix("http://news.test") for url in urls if not url.endswith(".xml")]
 
-    async def visit(self) -> list[str]:
+    async def visit(self, **options: bool) -> list[str]:
         """Visit the site and return the paths that were requested."""
-        await visit(self.store, self.row, self.source, clock=time.time)
+        await visit(self.store, self.row, self.source, clock=time.time, **options)
         return self.asked()
 
 
@@ -262,12 +262,15 @@ async def test_changed_front_page_has_its_boards_revisited(site: SiteFixture) ->
     assert await site.visit() == ["/", "/board", "/4"]
 
 
-async def test_due_page_comes_alone(site: SiteFixture) -> None:
+@cases("at_once, paths", (False, ["/a"]), (True, ["/", "/a"]))
+async def test_due_page_comes_alone_unless_a_person_asked(
+    site: SiteFixture, at_once: bool, paths: list[str]
+) -> None:
     site.front("/a", "/b")
     await site.visit()
     watch_pages(site, a=0.1)
     site.rows("UPDATE revisit SET next_at = 0 WHERE fresh < 0.2")
-    assert await site.visit() == ["/a"]
+    assert await site.visit(at_once=at_once) == paths
 
 
 async def test_revisit_lost_by_a_kill_is_made_by_the_next_visit(site: SiteFixture) -> None:

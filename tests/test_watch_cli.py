@@ -461,6 +461,11 @@ def test_preview_lists_matches_with_reasons(focus: Focus, world: World) -> None:
     assert "why: " in shown.out and "足球二" not in shown.out
     data = json.loads(focus("preview", "足球", "--json").out)
     assert [match["title"] for match in data["matches"]] == ["足球一"]
+    make_due(Path("focus.db"))
+    world.pages = [("/4", "足球四", article("足球", 4))]
+    focus("run")
+    data = json.loads(focus("preview", "足球", "--json").out)
+    assert {match["title"] for match in data["matches"]} == {"足球一", "足球四"}, "as the mail"
 
 
 # -- the whole way --------------------------------------------------------------------

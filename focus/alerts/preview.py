@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from datetime import tzinfo
 from urllib.parse import urlsplit
@@ -14,7 +15,8 @@ from focus.alerts.page_match import PageView
 from focus.storage.alerts.records import Alert, Match, StoredAlert
 from focus.storage.alerts.store import AlertStore
 
-FIRST_VISIT_S = 3_600.0  # after a crawl began; undated pages fetched earlier existed before
+FIRST_VISIT_S = 3_600.0
+"""Longest time of a first visit; undated pages that were fetched in it existed before."""
 MAX_PAGES = 2_000  # latest pages of a site
 
 
@@ -66,7 +68,10 @@ def preview_alert(
         if site is None or site.crawl is None:
             unvisited.append(host)
             continue
-        first_visit_end = store.pages.started_at(site.crawl) + FIRST_VISIT_S
+        first_visit_end = min(
+            store.pages.started_at(site.crawl) + FIRST_VISIT_S,
+            store.sites.find_baseline_time(site.id) or math.inf,
+        )
         for view in _iter_page_views(store, site.crawl, since):
             pages += 1
             if not criteria.may_be_in_source(view):

@@ -54,17 +54,19 @@ def create_visit(
     clock: Callable[[], float] = time.time,
     progress: ReportProgress = ignore_progress,
     allows_networks: bool = False,
+    at_once: bool = False,
 ) -> Callable[[WatchedSite], Awaitable[None]]:
     """Return the function that visits a site; see `visit`.
 
     allows_networks  Visits may reach the networks that the alerts of the command line name.
+    at_once          A person requested the visits, so that sections are revisited, due or not.
     """
 
     async def visit_site(site: WatchedSite) -> None:
         networks = _alert_networks(store, site) if allows_networks else ()
         fetch = msgspec.structs.replace(web.fetch, allow_net=(*web.fetch.allow_net, *networks))
         source = msgspec.structs.replace(web, fetch=fetch)
-        report = await visit(store, site, source, clock=clock, progress=progress)
+        report = await visit(store, site, source, clock=clock, progress=progress, at_once=at_once)
         if report.outage is not None:
             raise Offline("offline: {reason}", reason=report.outage.reason)
         if report.stop_reason in ("interrupted", "terminated"):
@@ -181,6 +183,7 @@ async def visit(
     *,
     clock: Callable[[], float],
     progress: ReportProgress = ignore_progress,
+    at_once: bool = False,
 ) -> RunReport:
     """Visit a site; its row and the intervals of its pages are updated.
 
@@ -195,7 +198,8 @@ async def visit(
         if site.visited_at is None
         else _request_budget(now - site.visited_at)
     )
-    hubs = _hubs_to_revisit(store, site, now=now, limit=min(VISIT_REQUESTS, budget) // 2)
+    limit = min(VISIT_REQUESTS, budget) // 2
+    hubs = _hubs_to_revisit(store, site, now=now, limit=limit, at_once=at_once)
     config = _crawl_config(store, site, web, used_requests + budget)
     requests = count(1)
     watcher = _RevisitWatcher(
@@ -326,13 +330,14 @@ def _record_revisits(
 
 
 def _hubs_to_revisit(
-    store: AlertStore, site: WatchedSite, *, now: float, limit: int
+    store: AlertStore, site: WatchedSite, *, now: float, limit: int, at_once: bool
 ) -> tuple[list[DueHub], list[DueHub]]:
     """Return the pages to revisit, and others to revisit if a page that links to them changed.
 
     An alert with a schedule of its own has sections and proven pages revisited at each check,
     together with pages that would be due before its next check. Otherwise each page has its own
-    time. If none is due, a person requested the visit and the proven pages are revisited.
+    time. If none is due or with `at_once`, a person requested the visit: sections and proven pages
+    are revisited, however long ago they were.
     """
     if site.crawl is None:
         return [], []
@@ -345,7 +350,8 @@ def _hubs_to_revisit(
     list_due = partial(store.revisits.list_due, site.crawl)
     hubs = list_due(until=until, min_recent_pages=proven, limit=VISIT_REQUESTS // 2)
     others = list_due(until=math.inf, min_recent_pages=None, limit=VISIT_REQUESTS)
-    if hubs := [hub for hub in hubs if revisits.may_revisit(hub, now=now)][:limit]:
+    hubs = [hub for hub in hubs if revisits.may_revisit(hub, now=now)][:limit]
+    if hubs and not at_once:
         return hubs, [hub for hub in others if revisits.may_revisit(hub, now=now)]
     return list_due(until=until, min_recent_pages=revisits.PROVEN_PAGES, limit=limit), others
 

@@ -113,7 +113,8 @@ def _run_due_work(
         store, read_delivery_settings(store, options, web)
     )
     with show_progress(say("Visiting")) as progress:
-        visit = create_visit(store, web, progress=progress, allows_networks=True)
+        at_once = alert_ids is not None
+        visit = create_visit(store, web, progress=progress, allows_networks=True, at_once=at_once)
         return asyncio.run(run_due(store, visit, deliver, clock=time.time, alert_ids=alert_ids))
 
 

@@ -44,6 +44,13 @@ class Sites(Statements):
         sql = "SELECT alert, min(begun_at IS NOT NULL) FROM alert_site WHERE site = ? GROUP BY 1"
         return {alert: bool(is_begun) for alert, is_begun in self._db.fetch_rows(sql, (site,))}
 
+    def find_baseline_time(self, site: int) -> float | None:
+        """Return when the existing pages of a site were first marked as seen; None if never."""
+        at: float | None = self._db.fetch_value(
+            "SELECT min(begun_at) FROM alert_site WHERE site = ?", (site,)
+        )
+        return at
+
     # -- writing ------------------------------------------------------------------------
 
     def mark_baseline_seen(self, site: int, alerts: Iterable[int], *, now: float) -> None:
