@@ -149,6 +149,19 @@ def test_rerank_equals_crawl_with_new_model(focus: Focus, strategy: str) -> None
     assert ask("a.db", counters) == ask("b.db", counters)
 
 
+def test_labelled_page_is_relevant_by_its_label(focus: Focus) -> None:
+    focus(*crawl("a.db"))
+    with closing(sqlite3.connect("a.db")) as db, db:
+        sql = "INSERT INTO label SELECT '足球', url, id, ?, 0 FROM page_text WHERE url = ?"
+        db.executemany(sql, [(0, ON[0]), (1, OFF[0])])
+    focus(*label("a.db", "--rank-only"))
+    rows = focus("export", "--db", "a.db", "--relevant", "--fields", "url")[1]
+    assert ON[0] not in rows and OFF[0] in rows and ON[1] in rows
+    assert "not relevant, as labelled" in focus("why", ON[0], "--db", "a.db")[1]
+    status = json.loads(focus("status", "--db", "a.db", "--json")[1])["status"]["crawl"]
+    assert status["relevant"] == len(rows.splitlines())
+
+
 def test_learn_from_labels_counts_labels_once_over_sessions(focus: Focus, tmp_path: Path) -> None:
     focus(*crawl("a.db"))
     focus(*label("a.db"), said="n\nn\ny\nq\n")

@@ -148,6 +148,8 @@ def _page_lines(why: Why, page: WhyPage) -> list[str]:
         verdict = say("no result, since it lists other pages")
     elif why.is_out_of_period:
         verdict = say("no result by --since-published or --until-published")
+    elif why.threshold is not None and page.relevant is not (page.relevance > why.threshold):
+        verdict += say(", as labelled")
     elif why.threshold is not None:
         verdict += say(" (relevant is over {threshold:.3g})", threshold=why.threshold)
     lines = [

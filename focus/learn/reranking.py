@@ -82,6 +82,7 @@ async def rerank(
 ) -> RerankCounts:
     """Score all stored pages of a crawl with `config.analysis`, and rank its waiting URLs again.
 
+    A page with a label is relevant or not by its label; its relevance stays that of the model.
     Pages are written while they are scored, priorities at the end. After an interruption the same
     call starts again and has the same result.
     """
@@ -90,9 +91,13 @@ async def rerank(
     replay = _Replay(crawl)
     analysis = strategy_class(config.strategy).extend_analysis(config.analysis)
     analysis = msgspec.structs.replace(analysis, keep="none")
+    topic = str(config.analysis.topic["name"])
+    verdicts = await store.run_in_thread(partial(labels.load_verdicts, crawl=info.id, topic=topic))
     batch: list[NewRelevance] = []
     async with aclosing(_score_stored_pages(store, info.id, analysis, crawl.view)) as judged:
         async for stored, page in judged:
+            if page is not None and stored.id in verdicts:
+                page = msgspec.structs.replace(page, is_relevant=verdicts[stored.id])
             replay.add_page(stored, page)
             if page is not None:
                 batch.append(

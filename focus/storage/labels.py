@@ -133,6 +133,12 @@ def load_labels(db: sqlite3.Connection, *, topic: str) -> list[PageLabel]:
     return [PageLabel(number, url, bool(relevant)) for number, url, relevant in rows]
 
 
+def load_verdicts(db: sqlite3.Connection, *, crawl: int, topic: str) -> dict[int, bool]:
+    """Return URL id -> whether the page is relevant, for the labelled pages of a crawl."""
+    rows = db.execute(_VERDICTS, (*id_range(crawl), topic))
+    return {number & LAST_ID: bool(relevant) for number, relevant in rows}
+
+
 def load_redirects(db: sqlite3.Connection, *, crawl: int) -> list[tuple[str, str]]:
     """Return the redirects of a crawl, as pairs of URL and target."""
     return db.execute(_REDIRECTS, (*id_range(crawl), str(DropReason.REDIRECTED))).fetchall()
@@ -160,5 +166,8 @@ _IN_ORDER = " WHERE page.crawl = ? AND page.nth > ? ORDER BY page.nth LIMIT ?"
 _LABELLED = """
 SELECT label.page, label.url, label.relevant FROM label JOIN page ON page.id = label.page
 WHERE topic = ? ORDER BY label.url"""
+_VERDICTS = """
+SELECT id, relevant FROM page_text CROSS JOIN label USING (url)
+WHERE id BETWEEN ? AND ? AND topic = ?"""
 _REDIRECTS = """
 SELECT url, detail FROM url WHERE id BETWEEN ? AND ? AND reason = ? AND detail LIKE 'http%'"""

@@ -25,7 +25,7 @@ from focus.storage.figures import (
     YieldFigures,
 )
 from focus.storage.reader import DatabaseReader
-from focus.storage.schema import LAST_ID, OVER_THRESHOLD_SQL, id_range
+from focus.storage.schema import LAST_ID, id_range
 from focus.storage.views import ReasonCount
 from focus.topic.topic import from_builtins
 
@@ -75,7 +75,7 @@ def _read_figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) ->
         best=best_pages.load_best_pages(db, crawl),
         hubs=best_pages.load_hubs(db, crawl),
         depths=distributions.depth_levels(db, crawl),
-        judged=_label_figures(db, crawl, status.crawl.topic),
+        judged=_label_figures(db, crawl, status.crawl.topic, _crawl_threshold(config)),
     )
 
 
@@ -150,11 +150,15 @@ def _failure_figures(db: sqlite3.Connection, crawl: int) -> list[FailureFigures]
     return failures
 
 
-def _label_figures(db: sqlite3.Connection, crawl: int, topic: str) -> LabelFigures:
+def _label_figures(
+    db: sqlite3.Connection, crawl: int, topic: str, threshold: float | None
+) -> LabelFigures:
     """Compare the model with the labels; takes a pass over the pages if there are labels."""
-    if db.execute("SELECT 1 FROM label WHERE topic = ? LIMIT 1", (topic,)).fetchone() is None:
+    has_labels = db.execute("SELECT 1 FROM label WHERE topic = ? LIMIT 1", (topic,)).fetchone()
+    if threshold is None or has_labels is None:
         return LabelFigures(0, 0, 0, 0)
-    return LabelFigures(*db.execute(_JUDGED, (topic, *id_range(crawl))).fetchone())
+    values = (threshold, threshold, topic, *id_range(crawl))
+    return LabelFigures(*db.execute(_JUDGED, values).fetchone())
 
 
 _DROPS = f"""
@@ -173,8 +177,8 @@ WHERE queue.id BETWEEN ? AND ? GROUP BY queue.host{{more}} HAVING n > 0
 ORDER BY hits DESC, n DESC, host.name{{more}} LIMIT ?"""
 _HOSTS = _TALLIES.format(pattern="''", more="")
 _PATTERNS = _TALLIES.format(pattern="pattern", more=", pattern")
-_JUDGED = f"""
-SELECT count(*), ifnull(sum(label.relevant), 0), ifnull(sum({OVER_THRESHOLD_SQL}), 0),
-ifnull(sum(label.relevant AND {OVER_THRESHOLD_SQL}), 0)
+_JUDGED = """
+SELECT count(*), ifnull(sum(label.relevant), 0), ifnull(sum(relevance > ?), 0),
+ifnull(sum(label.relevant AND relevance > ?), 0)
 FROM page_text CROSS JOIN label ON label.topic = ? AND label.url = page_text.url
 CROSS JOIN page ON page.id = page_text.id WHERE page_text.id BETWEEN ? AND ?"""
