@@ -320,6 +320,8 @@ def test_topic_new_one_example_is_enough(focus: Focus, tmp_path: Path) -> None:
     code, _, err = focus(*NEW, "--example", "on", "--relevance", "cosine", "-o", "f.toml")
     assert code == 0
     assert "of 1 example" in err
+    code, _, err = focus("topic", "new", "t", "--keyword", "帆船", "--example", "on")
+    assert (code, "--keyword 帆船: is on none of the example pages" in err) == (2, True)
     topic = read("f.toml")
     assert "越位" in topic.features
     assert topic.threshold is not None

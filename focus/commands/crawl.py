@@ -17,7 +17,7 @@ import click
 
 from focus.cluster.reach import Reach
 from focus.commands.options.declared import DECLARED, changed_options, declared_options
-from focus.commands.options.option import DB, Command, add_options, option, print_lines
+from focus.commands.options.option import DB, Command, add_options, option, print_lines, print_note
 from focus.commands.options.value_types import ANY_KIND
 from focus.commands.running import run_crawl_command, run_loop
 from focus.config import (
@@ -199,6 +199,8 @@ def crawl(ctx: click.Context, /, url: tuple[str, ...], **options: Any) -> None:
     options["seed"] = (*url, *options["seed"])
     from focus.commands import settings
 
+    for line in () if options["quiet"] else misspelt_variables(os.environ):
+        print_note("Note: {line}", line=line)
     plan = settings.plan_crawl(options)
     if options["dry_run"]:
         from focus.commands.dry_run import OPTIONS_WITH_ROWS, dry_run_lines
@@ -231,7 +233,7 @@ def _run_crawl(plan: CrawlPlan, options: dict[str, Any]) -> int:
     def work(plan: CrawlPlan, watcher: Any) -> RunReport:
         return run_loop(crawl(plan, watcher))
 
-    return run_crawl_command(plan, options, work, notes=misspelt_variables(os.environ))
+    return run_crawl_command(plan, options, work)
 
 
 def misspelt_variables(environment: Iterable[str]) -> list[str]:

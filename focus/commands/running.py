@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,10 +25,8 @@ def run_crawl_command(
     plan: CrawlPlan,
     options: dict[str, Any],
     work: Callable[[CrawlPlan, Any], RunReport],
-    *,
-    notes: Iterable[str] = (),
 ) -> int:
-    """Run a crawl with `work`, report on it after printing `notes`, and return the exit code."""
+    """Run a crawl with `work`, report on it, and return the exit code."""
     from focus.commands.crawl_log import open_reporters
     from focus.commands.crawl_summary import exit_code, failure_lines, idle_lines
     from focus.storage.whole_file import write_whole
@@ -48,8 +46,6 @@ def run_crawl_command(
                     topic=plan.topic.name,
                 )
             )
-        for line in notes:
-            reporter.say(msg("Note: {line}", line=line))
         report = work(plan, reporter)
         reporter.ended(report)
     if options["summary"] is not None:

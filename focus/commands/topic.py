@@ -109,6 +109,7 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
         add_entity_features,
         add_features,
         choose_model,
+        uses_keywords,
     )
 
     target = options["output"] or Path(f"{name.replace('/', '_')}.toml")
@@ -124,6 +125,12 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
         if base is not None:
             subject = add_aliases(subject, base, on)
         subject = choose_model(subject, on)
+        if options["keyword"] and on and not uses_keywords(subject, on):
+            raise ConfigError(
+                "--keyword {word}: is on none of the example pages, by whose words pages are "
+                "judged; leave it out, or give examples that have it",
+                word=subject.keywords[0].text,
+            )
         subject = add_features(subject, on, off, paper=options["as_published"] or "")
         if base is not None and on:
             subject = add_entity_features(subject, base, on)

@@ -86,6 +86,16 @@ def choose_model(topic: Topic, on: Sequence[SourcedPage]) -> Topic:
     return msgspec.structs.replace(topic, relevance=Cosine.name)
 
 
+def uses_keywords(topic: Topic, on: Sequence[SourcedPage]) -> bool:
+    """Return whether the keywords have an effect beside example pages.
+
+    For a model that compares vectors a keyword that is on no example is one word among many.
+    """
+    text = "\n".join(page_text(sourced.page) for sourced in on)
+    is_vector_model = issubclass(RELEVANCE[topic.relevance or Evidence.name], VectorModel)
+    return not is_vector_model or Matcher(topic).has_keyword(text)
+
+
 def _hide_site_texts(pages: Sequence[SourcedPage]) -> Iterator[tuple[Document, str]]:
     """Yield pages without texts that those of one host repeat, and the host's name in titles.
 
