@@ -277,8 +277,10 @@ class Crawling:
     async def _arun(self, *, handle_signals: bool) -> RunReport:
         async with AsyncExitStack() as stack:
             await self._start(stack)
-            config, paths = self._order.config, self._order.paths
-            self.report = await run(config, paths, Watcher(), handle_signals=handle_signals)
+            config, paths, judge = self._order.config, self._order.paths, self._order.judge
+            self.report = await run(
+                config, paths, Watcher(), judge=judge, handle_signals=handle_signals
+            )
         return self.report
 
     async def _iter_pages(self) -> AsyncGenerator[CrawledPage, None]:
@@ -297,6 +299,7 @@ class Crawling:
                     paths,
                     stop,
                     runtime=_ForwardingRuntime(hand_on),
+                    judge=self._order.judge,
                     handle_signals=False,
                 )
             finally:

@@ -41,9 +41,9 @@ SILENCE_FACTOR = 10.0
 of a core."""
 RARE_OPTIONS = frozenset(
     """
-    archive as-published connect-to cookie credentials eager ignore-robots insecure keep max-bytes
-    max-requests no-browser-sandbox no-site-rules per-host proxy relevance render-match
-    since-published threshold until-published workers
+    archive as-published connect-to cookie credentials eager ignore-robots insecure judge
+    judge-questions keep max-bytes max-requests no-browser-sandbox no-site-rules per-host proxy
+    relevance render-match since-published threshold until-published workers
     """.split()
 )
 """Options that only `--help-all` shows."""
@@ -276,6 +276,13 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
             default_text="the topic file's, else the model's",
         ),
     ] = None
+    judge: Annotated[
+        str,
+        Setting(CRAWL_SECTION, "Ask this judge about doubtful pages: llm, or that of a package."),
+    ] = ""
+    judge_questions: Annotated[
+        int, Setting(CRAWL_SECTION, "Ask the judge at most N questions in a crawl.")
+    ] = 200
     since_published: Annotated[
         float | None,
         Setting(

@@ -8,7 +8,7 @@
     ├── KnowledgeError         knowledge base or dump                            exit 1
     ├── ArchiveError           WARC file that cannot be read or written          exit 1
     ├── ExportError            output file or format                             exit 1
-    ├── LanguageModelError     no terms from the endpoint of a language model    exit 1
+    ├── LanguageModelError     no usable answer of a language model              exit 1
     └── ClusterError           broker, or another role of the cluster            exit 7
 
 A page that cannot be fetched is a result with a `FailureKind` (records.py), not an error. The
@@ -74,7 +74,7 @@ class ExportError(FocusError):
 
 
 class LanguageModelError(FocusError):
-    """The endpoint of a language model gave no terms."""
+    """The endpoint of a language model gave no usable answer."""
 
 
 class ClusterError(FocusError):

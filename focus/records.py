@@ -301,6 +301,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     index_topic_score  share of the topic that title and URL of an index page name, 0 to 1
     text_digest  64-bit hash of the main text (`near_duplicates.text_digest`)
     text_length  number of characters of the main text
+    doubtful_text  start of the main text if a judge is to decide about the page; else empty
     sentences    hashes of some sentences of a page that is no index page (`sentence_sample`)
     title_runs   words of the title (`subtopics.title_runs`); empty unless the strategy uses them
     rendering    whether the page seems to need scripts, or the result of running them
@@ -351,6 +352,7 @@ class Page(msgspec.Struct, frozen=True, array_like=True):
     software: str = ""
     text_length: int = 0
     sentences: tuple[int, ...] = ()
+    doubtful_text: str = ""
 
     @property
     def is_result(self) -> bool:

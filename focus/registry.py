@@ -1,7 +1,7 @@
-"""Registries of strategies, relevance models and channels: built-in ones and those of plugins.
+"""Registries of strategies, relevance models, judges and channels: built-in and of plugins.
 
-A package adds one with an entry point in the group `focus.strategies`, `focus.relevance` or
-`focus.channels`. The name of the entry point is the name that users type:
+A package adds one with an entry point in the group `focus.strategies`, `focus.relevance`,
+`focus.judges` or `focus.channels`. The name of the entry point is the name that users type:
 
     [project.entry-points."focus.strategies"]
     newest-first = "my_package:NewestFirst"

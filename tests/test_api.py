@@ -176,7 +176,7 @@ def test_documented_examples_run(page: str, web: Path, tmp_path: Path) -> None:
     assert "足球" in ran.stdout
 
 
-PLUGIN, CHANNEL = re.findall(
+PLUGIN, CHANNEL, JUDGE = re.findall(
     r"^```py\n(.*?)^```$", (ROOT / "docs" / "api.md").read_text("utf-8"), re.M | re.S
 )
 
@@ -193,8 +193,10 @@ def install(folder: Path, module: str, code: str, points: str) -> dict[str, str]
 
 def test_registry_plugin_adds_strategy_and_model(web: Path, tmp_path: Path) -> None:
     there = install(
-        tmp_path, "toy", PLUGIN,
+        tmp_path, "toy", f"{PLUGIN}\n{JUDGE}",
         """\
+        [focus.judges]
+        long-texts = toy:LongTexts
         [focus.strategies]
         longest-first = toy:LongestFirst
         [focus.relevance]
@@ -213,6 +215,8 @@ def test_registry_plugin_adds_strategy_and_model(web: Path, tmp_path: Path) -> N
         pages = list(database.pages(fields=("url", "relevance")))
     assert {page["relevance"] for page in pages} == {0.5}
     assert len(pages) == 5
+    judged = [*crawl[:-9], "--judge", "long-texts", *crawl[-4:], "--db", str(tmp_path / "j.db")]
+    assert subprocess.run(judged, env=there).returncode == 0
 
 
 def test_registry_broken_plugin_is_named(tmp_path: Path) -> None:

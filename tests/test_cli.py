@@ -428,7 +428,7 @@ def fake_run(monkeypatch: MonkeyPatch, **fields: Any) -> None:
     values |= {"stop_reason": "frontier empty", "totals": Totals(pages=6), "run_pages": 6}
     values |= {**{name: {} for name in tables}, "database": "x", "warc": None, **fields}
 
-    async def run(*_: object) -> RunReport:
+    async def run(*_: object, **__: object) -> RunReport:
         return RunReport(**values)
 
     monkeypatch.setattr(session, "run", run)
@@ -454,7 +454,7 @@ def test_exit_code_depends_on_stop_reason(
 
 
 def raise_in_crawl(monkeypatch: MonkeyPatch, error: BaseException) -> None:
-    async def run(*_: object) -> RunReport:
+    async def run(*_: object, **__: object) -> RunReport:
         raise error
 
     monkeypatch.setattr(session, "run", run)

@@ -75,14 +75,18 @@ def test_completions_url_completes_address(url: str, requested: str) -> None:
     ((401, {}), b'{"error": {"message": "wrong key sk-1\\n!"}}', "401 Unauthorized wrong key …"),
     ((404, {}), b'{"error": "no model"}', "404 Not Found no model"),
     ((302, {"Location": "http://127.0.0.1:1/"}), RIGHT, "302 Found"),
-    ((200, {}), b"<!doctype html><p>Welcome", "contains no terms as JSON"),
-    ((200, {}), b"[" * 100_000, "contains no terms as JSON"),
+    ((200, {}), b"<!doctype html><p>Welcome", "lacks the requested JSON"),
+    ((200, {}), b"[" * 100_000, "lacks the requested JSON"),
     ((200, {}), b"x" * 10_000_000, "over 1000000 bytes"),
-    ((200, {}), b'{"choices": []}', "contains no terms as JSON"),
-    ((200, {}), b'{"choices": [{"message": {"content": null}}]}', "contains no terms"),
-    ((200, {}), completion('{"chinese": [1, 2], "english": "own goal"}'), "contains no terms"),
-    ((200, {}), completion("{" * 100_000), "contains no terms as JSON"),
-    ((200, {}), completion("Sorry, I cannot do that."), "contains no terms as JSON"),
+    ((200, {}), b'{"choices": []}', "lacks the requested JSON"),
+    ((200, {}), b'{"choices": [{"message": {"content": null}}]}', "lacks the requested JSON"),
+    (
+        (200, {}),
+        completion('{"chinese": [1, 2], "english": "own goal"}'),
+        "lacks the requested JSON",
+    ),
+    ((200, {}), completion("{" * 100_000), "lacks the requested JSON"),
+    ((200, {}), completion("Sorry, I cannot do that."), "lacks the requested JSON"),
 )
 async def test_propose_terms_bad_answer_raises_one_line(
     answer: tuple[int, dict[str, str]], body: bytes, complaint: str
@@ -141,7 +145,7 @@ async def test_propose_terms_repeats_refused_requests_a_few_times(
     json.dumps({**TERMS, "note": "other keys are ignored"}) + "{",
 )
 def test_parse_answer_reads_first_object_with_terms(text: str) -> None:
-    assert parse_answer(completion(text)) == TermAnswer(**TERMS)
+    assert parse_answer(completion(text), TermAnswer) == TermAnswer(**TERMS)
 
 
 def test_add_llm_terms_drops_unusable_and_everyday_words() -> None:

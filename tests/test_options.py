@@ -25,7 +25,7 @@ SAMPLES: dict[str, tuple[str, Any]] = {
     "network": ("10.0.0.0/8", "10.0.0.0/8"), "endpoint": ("127.0.0.1:8080", "127.0.0.1:8080"),
     "proxy": ("http://proxy.test:80", "http://proxy.test:80"), "secret": ("a=1", "a=1"),
     "share": ("0.02", 0.02), "file": ("web.warc", Path("web.warc")), "flag": ("", True),
-    "text": ("eng", "eng"), "languages": ("eng", "eng"), "terms": ("none", "none"),
+    "text": ("llm", "llm"), "languages": ("eng", "eng"), "terms": ("none", "none"),
     "instant": ("2026-01-31", 1769817600.0), "instant-end": ("2026-01-31", 1769904000.0),
 }  # fmt: skip
 
@@ -61,7 +61,7 @@ def stored_value(option: Declared, *flags: str) -> Any:
     values = config_file.command_defaults(
         config_file.find_config_file(Path.cwd()), {"crawl": crawl}
     )
-    arguments = ["--seed", "a.test", "--topic", "t", "--db", "f.db", *flags]
+    arguments = ["--seed", "a.test", "--topic", "t", "--db", "f.db", "--llm", "http://h", *flags]
     ctx = crawl.make_context("focus crawl", arguments, default_map=values.get("crawl"))
     result = plan_crawl(ctx.params)
     records = {type(result.paths): result.paths, CrawlConfig: result.config}
@@ -124,7 +124,7 @@ def test_crawl_short_help_fits_75_lines_full_help_has_all(monkeypatch: MonkeyPat
 
 
 def test_url_argument_is_a_seed_before_those_of_the_option(folder: Path) -> None:
-    arguments = ["a.test", "b.test", "--seed", "c.test", "--topic", "t", "-n"]
+    arguments = ["a.test", "b.test", "--seed", "c.test", "--topic", "t", "-n", "--db", "f.db"]
     output = CliRunner().invoke(cli, ["crawl", *arguments]).output
     assert re.findall(r"https://(\w)\.test/,", output) == ["a", "b", "c"]
 
@@ -140,7 +140,7 @@ def test_old_option_name_works(source: str, folder: Path, monkeypatch: MonkeyPat
 
 
 def test_hidden_option_typed_sets_its_value_with_a_note(folder: Path) -> None:
-    arguments = ["a.test", "--topic", "t", "-n", "--timeout", "3s"]
+    arguments = ["a.test", "--topic", "t", "-n", "--timeout", "3s", "--db", "f.db"]
     result = CliRunner().invoke(cli, ["crawl", *arguments])
     assert "will not have --timeout; set FOCUS_TIMEOUT instead" in result.stderr
     assert "timeout 3s" in result.stdout

@@ -15,6 +15,7 @@ from pytest import MonkeyPatch
 from focus.alerts import revisits
 from focus.alerts.alert import validate_alert
 from focus.alerts.health import BEGUN, alert_health
+from focus.alerts.matching import match_site
 from focus.alerts.visit import RETRY_S, create_visit, visit
 from focus.config import FetchConfig, PolitenessConfig
 from focus.errors import ConfigError
@@ -25,6 +26,7 @@ from focus.storage.alerts.records import LOCAL_USER, Alert, WatchedSite
 from focus.storage.alerts.store import AlertStore, open_store
 from tests.support.cases import cases
 from tests.support.web import TinyWeb
+from tests.test_judging import FakeJudge
 
 FRONT = "http://news.test/"
 
@@ -96,6 +98,22 @@ async def test_site_without_scheme_is_revisited_over_http(site: SiteFixture) -> 
     site.rows("UPDATE site SET visited_at = NULL")  # as if its first visit was cut short
     health = alert_health(site.store, site.store.alerts.list_alerts()[-1], now=time.time())
     assert BEGUN in health.remarks
+
+
+async def test_judge_decides_about_pages_of_a_site_with_one_topic(site: SiteFixture) -> None:
+    judge = FakeJudge(dict.fromkeys([f"https://news.test/{path}" for path in "abc"], 0.9))
+    site.source = msgspec.structs.replace(site.source, judge=judge, judge_questions=1)
+    site.front("/a", "/b")
+    for path in "/a", "/b", "/c":
+        site.web.page(f"http://news.test{path}", title="x", text=f"{'天气 ' * 500}足球{path}")
+    await site.visit()
+    match_site(site.store, site.row, now=time.time())
+    assert site.rows("SELECT url, relevance FROM alert_match") == [("https://news.test/a", 0.9)]
+    second_alert = validate_alert(Alert("天气", ("news.test",), words="天气"))
+    site.store.alerts.add(LOCAL_USER, second_alert, now=time.time())
+    site.web.page(FRONT, title="新闻", links=[("/c", "新闻")], headers={"etag": '"2"'})
+    assert "/c" in await site.visit()
+    assert judge.asked == ["https://news.test/a"]
 
 
 @pytest.mark.parametrize(("user", "allows_networks", "is_visited"), [

@@ -43,7 +43,7 @@ class WatchFixture:
         scorers: dict[str, InlineScorer] = {}
 
         async def open_transport(
-            config: CrawlConfig, places: RunPaths, stack: AsyncExitStack
+            config: CrawlConfig, places: RunPaths, stack: AsyncExitStack, *_: object
         ) -> Transport:
             topic = str(config.analysis)
             scorer = scorers.setdefault(topic, InlineScorer(config.analysis))

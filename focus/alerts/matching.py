@@ -305,14 +305,16 @@ def match_page(
     view: PageView, criteria: Criteria, alert: Alert, *, now: float, zone: tzinfo
 ) -> Match | None:
     """Return a page as a match of an alert, for a reader in this time zone, or None."""
-    judgement = view.judgement_for(criteria)
-    if judgement is None or not _is_relevant(judgement.relevance, criteria, alert):
+    judgement, page = view.judgement_for(criteria), view.stored
+    if judgement is None:
+        return None
+    relevance = judgement.relevance if page.judge_answer is None else page.judge_answer
+    if not _is_relevant(relevance, criteria, alert):
         return None
     if alert.languages and not _is_in_languages(view.language, alert.languages):
         return None
     if view.is_not_found:
         return None
-    page = view.stored
     return Match(
         alert=0,
         page=page.id,
@@ -321,7 +323,7 @@ def match_page(
         language=view.language,
         published_at=view.publication_time(zone),
         found_at=now,
-        relevance=judgement.relevance,
+        relevance=relevance,
         snippet=view.snippet_for(criteria),
         why={"parts": judgement.parts, "words": judgement.matched},
         simhash=view.simhash,

@@ -22,7 +22,7 @@ from itertools import count
 import msgspec
 
 from focus.alerts import revisits
-from focus.alerts.page_match import alert_topic
+from focus.alerts.page_match import alert_topic, criteria_key
 from focus.alerts.run import Offline, has_quick_alert
 from focus.alerts.schedule import MIN_INTERVAL_S, MIN_REVISIT_S, SLACK_S, find_zone, parse
 from focus.config import AnalysisConfig, CrawlConfig, LimitConfig, RunPaths, ScopeConfig
@@ -187,7 +187,8 @@ async def visit(
 ) -> RunReport:
     """Visit a site; its row and the intervals of its pages are updated.
 
-    `progress` is called with the finished requests and the most that the visit may make.
+    `progress` is called with the finished requests and the most that the visit may make. A judge is
+    asked only if all alerts on the site have one topic, because it is asked once about a page.
 
     Raises StoreLocked when another crawl has the database, FocusError for other failures.
     """
@@ -200,6 +201,9 @@ async def visit(
     )
     limit = min(VISIT_REQUESTS, budget) // 2
     hubs = _hubs_to_revisit(store, site, now=now, limit=limit, at_once=at_once)
+    alerts = [stored.alert for stored in store.alerts.list_for_site(site.id)]
+    if len({criteria_key(alert, trusted=True) for alert in alerts}) > 1:
+        web = msgspec.structs.replace(web, judge=None)
     config = _crawl_config(store, site, web, used_requests + budget)
     requests = count(1)
     watcher = _RevisitWatcher(
@@ -211,6 +215,7 @@ async def visit(
         watcher,
         identity={"topic": site.host, "strategy": "watch"},
         exclude_ids_below=_first_news_url(site),
+        judge=web.judge,
     )
     now = clock()
     failure = _failure_reason(report, watcher)
@@ -363,6 +368,8 @@ def _crawl_config(
         topic=to_builtins(_common_topic(store, site)),
         agent=web.agent,
         hash_routes=web.render.mode != "never",
+        judge="" if web.judge is None else web.judge.name,
+        judge_questions=web.judge_questions + store.pages.count_answers(site.crawl),
     )
     # A section may have been given without a scheme: https is tried first, then http.
     seeds = tuple(url.removeprefix("https://") for url in store.sites.list_sections(site.id))

@@ -14,7 +14,13 @@ import click
 from click.core import ParameterSource
 from msgspec.structs import replace
 
-from focus.commands.crawl import REACH_NAMES, SCRIPT_NAMES, crawl_options, reach_options
+from focus.commands.crawl import (
+    JUDGE_NAMES,
+    REACH_NAMES,
+    SCRIPT_NAMES,
+    crawl_options,
+    reach_options,
+)
 from focus.commands.options.declared import changed_options
 from focus.commands.options.help import Group
 from focus.commands.options.option import (
@@ -153,6 +159,7 @@ _WORKER_OPTIONS = (
     *("archive", "warc", "workers"),
     *("cookie_jar", "cookie", "cookie_file", "credentials"),  # no frontier makes requests
     *SCRIPT_NAMES,  # workers have no browser
+    *JUDGE_NAMES,  # they score pages where no answers are stored
 )
 frontier.params = [param for param in frontier.params if param.name not in _WORKER_OPTIONS]
 

@@ -44,7 +44,9 @@ _output_option = partial(option, section=OUTPUT_SECTION, variable=True)
 llm_options = add_options(
     [
         _what_option(
-            "--llm", kind="web address", help="Ask the language model at URL for related terms."
+            "--llm",
+            kind="web address",
+            help="Use the model at URL for terms, or as a judge.",
         ),
         _what_option(
             "--llm-model", kind="text", help="Name of the model, with --llm.", is_rare=True
@@ -155,6 +157,12 @@ crawl_options = add_options(
 )
 """All options of `focus crawl`, in the order of its help."""
 
+JUDGE_NAMES = ("judge", "judge_questions")
+judge_options = add_options(
+    [*(setting.option() for setting in DECLARED if setting.key in JUDGE_NAMES), llm_options]
+)
+"""Options that name a judge and the endpoint that it may use."""
+
 _SCRIPT_SETTINGS = [
     setting for setting in DECLARED if setting.record is RenderConfig or setting.field == "browser"
 ]
@@ -228,7 +236,7 @@ def _run_crawl(plan: CrawlPlan, options: dict[str, Any]) -> int:
 
     async def crawl(plan: CrawlPlan, watcher: Any) -> RunReport:
         with yield_to_server(plan.paths.db):
-            return await session.run(plan.config, plan.paths, watcher)
+            return await session.run(plan.config, plan.paths, watcher, judge=plan.judge)
 
     def work(plan: CrawlPlan, watcher: Any) -> RunReport:
         return run_loop(crawl(plan, watcher))

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from focus.commands.alert_access import machine_zone, open_alerts
-from focus.commands.crawl import network_options, script_options
+from focus.commands.crawl import judge_options, network_options, script_options
 from focus.commands.options.channel import (
     ChannelCommand,
     installation_values,
@@ -43,6 +43,7 @@ MIN_OPEN_FILES = 256  # for connections of clients and visits, and databases
 )
 @sending_options
 @script_options
+@judge_options
 @network_options
 @store_options
 def serve(

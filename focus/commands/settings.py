@@ -46,6 +46,7 @@ from focus.urls.normal_form import seed_candidates, url_host
 
 if TYPE_CHECKING:
     from focus.learn.llm import Endpoint
+    from focus.session.judging import Judge
 
 Params = dict[str, float]
 LLM_KEY_VARIABLE = "FOCUS_LLM_KEY"
@@ -57,6 +58,7 @@ class CrawlPlan(msgspec.Struct, frozen=True):
 
     is_anonymous  whether the User-Agent contains no contact
     endpoint      language model to ask for terms before the crawl begins
+    judge         decides about doubtful pages
     """
 
     config: CrawlConfig
@@ -64,6 +66,7 @@ class CrawlPlan(msgspec.Struct, frozen=True):
     topic: Topic
     is_anonymous: bool
     endpoint: Endpoint | None = None
+    judge: Judge | None = None
 
     @property
     def uses_network(self) -> bool:
@@ -95,13 +98,15 @@ def plan_crawl(options: Mapping[str, Any]) -> CrawlPlan:
         check_folder(out)
     config, topic = _crawl_config(options, topic, seeds)
     is_anonymous = not (options["user_agent"] or options["contact"])
-    endpoint = read_endpoint(options)
+    endpoint, judge = read_endpoint(options), read_judge(options)
     uses_terms = config.analysis.relevance == AnalysisConfig().relevance
+    if judge is not None and not uses_terms:
+        raise ConfigError("--judge needs the relevance model evidence")
     if config.terms == "none" or not uses_terms or LLM in topic.sources.values():
         endpoint = None
     if endpoint is not None and not config.terms:
         config = replace(config, terms=LLM)
-    return CrawlPlan(config, paths, topic, is_anonymous, endpoint)
+    return CrawlPlan(config, paths, topic, is_anonymous, endpoint, judge)
 
 
 # -- seeds and topic ----------------------------------------------------------------
@@ -138,6 +143,15 @@ def read_endpoint(options: Mapping[str, Any]) -> Endpoint | None:
     if not (key.isascii() and key.isprintable()):
         raise ConfigError("the key for --llm is not one line of printable ASCII")
     return Endpoint(options["llm"], options["llm_model"] or "", key)
+
+
+def read_judge(options: Mapping[str, Any]) -> Judge | None:
+    """Return the judge of --judge; None without the option. Raises ConfigError if there is none."""
+    if not options["judge"]:
+        return None
+    from focus.learn.judges import JUDGES
+
+    return JUDGES.find(options["judge"])(read_endpoint(options))
 
 
 def read_secret(file: Path | None, variable: str) -> str | None:
@@ -376,4 +390,6 @@ def watch_source(options: Mapping[str, Any]) -> PageSource:
     render, browser = fill_record(RenderConfig, options), options["browser"]
     if render.mode != "never":
         usable(render, browser)
-    return msgspec.structs.replace(page_source(options), render=render, browser=browser)
+    source = page_source(options)
+    judge, questions = read_judge(options), options["judge_questions"]
+    return replace(source, render=render, browser=browser, judge=judge, judge_questions=questions)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from focus.commands.alert_access import AlertName, open_alerts, select_alerts
-from focus.commands.crawl import network_options, script_options
+from focus.commands.crawl import judge_options, network_options, script_options
 from focus.commands.options.channel import (
     CHANNEL_SECTION,
     ChannelCommand,
@@ -53,6 +53,7 @@ sending_options = option(
 @option("-v", "--verbose", is_flag=True, help="Print what was done, not only failures.")
 @sending_options
 @script_options
+@judge_options
 @network_options
 @store_options
 @click.pass_context

@@ -143,6 +143,8 @@ def _ahead_lines(ahead: PrecedingUrls, *, was_fetched: bool) -> list[str]:
 
 
 def _page_lines(why: Why, page: WhyPage) -> list[str]:
+    from focus.storage.evidence import is_judge_part
+
     verdict = say("relevant") if page.relevant else say("not relevant")
     if page.is_list:
         verdict = say("no result, since it lists other pages")
@@ -183,7 +185,10 @@ def _page_lines(why: Why, page: WhyPage) -> list[str]:
         total = sum(why.weights.get(part, 0.0) * value for part, value in page.parts.items())
         bias = why.weights["bias"]
         parts += [("bias", f"{bias:+.3f}", "")]
-        parts += [(say("sum"), f"{total + bias:+.3f}", "relevance = 1/(1 + e^-sum)")]
+        is_judged = any(map(is_judge_part, page.parts))
+        meaning = "relevance = 1/(1 + e^-sum)"
+        meaning = say("the answer of the judge counts") if is_judged else meaning
+        parts += [(say("sum"), f"{total + bias:+.3f}", meaning)]
     return lines + ([say("  by part"), *format_table(parts, indent="    ")] if parts else [])
 
 

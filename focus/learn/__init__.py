@@ -6,6 +6,7 @@
     suggestions — terms that all sources propose, and their effect on stored pages
     kb_terms — related terms of a topic, from a knowledge base
     llm — other names and terms of a topic, from the endpoint of a language model
+    judges — judges of doubtful pages by name, and the language model as one
     everyday — words that are too frequent to be terms of a topic
     library — other names, narrower subjects and terms of a topic, from the library of focus
     corpus — labelled pages from folders, files and crawls

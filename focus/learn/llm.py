@@ -4,7 +4,8 @@ Ollama, llama.cpp, vLLM and hosted services answer `POST …/chat/completions`. 
 the terms of one topic. The answer is untrusted: its size and form are limited here, everyday words
 are dropped, and the other words pass the rule of `focus.topic.terms`.
 
-    propose_terms  topic, endpoint → answer of the model
+    ask_for_json   rules, prompt, form of the answer → answer of the model
+    propose_terms  topic, endpoint → terms in the answer of the model
     add_llm_terms  topic, answer → topic with other names and related terms
 """
 
@@ -16,7 +17,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -30,6 +31,8 @@ from focus.records import FetchResult
 from focus.text.formatting import printable
 from focus.topic.terms import LLM, add_names, add_terms, is_usable
 from focus.topic.topic import Topic
+
+T = TypeVar("T")
 
 TIMEOUT_S = 180.0  # of one request; a small machine needs a minute for 60 terms
 MAX_ANSWER_BYTES = 1_000_000
@@ -79,11 +82,18 @@ class Endpoint(NamedTuple):
 
 
 class TermAnswer(msgspec.Struct, frozen=True):
-    """The proposals of a model: other names of the topic, terms in two languages."""
+    """The proposals of a model: other names of the topic, terms in two languages.
+
+    Raises ValueError without a term.
+    """
 
     names: list[str] = []
     chinese: list[str] = []
     english: list[str] = []
+
+    def __post_init__(self) -> None:
+        if not (self.chinese or self.english):
+            raise ValueError("no terms")
 
 
 # -- the request --------------------------------------------------------------------
@@ -92,16 +102,39 @@ class TermAnswer(msgspec.Struct, frozen=True):
 async def propose_terms(
     topic: Topic, endpoint: Endpoint, *, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
 ) -> TermAnswer:
-    """Ask a language model for the terms of a topic.
+    """Ask a language model for the terms of a topic; errors as in `ask_for_json`."""
+    words = list(dict.fromkeys([topic.name, *(k.text for k in topic.keywords[:20])]))
+    prompt = f"Topic: {json.dumps(words, ensure_ascii=False)}"
+    array = {"type": "array", "items": {"type": "string"}}
+    schema = dict.fromkeys(TermAnswer.__struct_fields__, array)
+    return await ask_for_json(endpoint, _RULES, prompt, schema, TermAnswer, sleep=sleep)
+
+
+async def ask_for_json(
+    endpoint: Endpoint,
+    rules: str,
+    prompt: str,
+    schema: dict[str, Any],
+    kind: type[T],
+    *,
+    timeout_s: float = TIMEOUT_S,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+) -> T:
+    """Ask a language model for one JSON object.
 
     A server that refuses structured output is asked once more without it. Status 429 and 5xx are
     retried twice. The user names the endpoint, so that it may have a private address.
 
-    Raises LanguageModelError if there is no answer with terms.
+    Args:
+        rules: System message.
+        schema: JSON schema of each key of the object.
+        kind: Struct of the answer.
+
+    Raises LanguageModelError if the answer has no such object.
     """
     config = FetchConfig(
-        total_timeout_s=TIMEOUT_S,
-        read_timeout_s=TIMEOUT_S,
+        total_timeout_s=timeout_s,
+        read_timeout_s=timeout_s,
         min_rate_bytes_s=0.0,
         max_body_bytes=MAX_ANSWER_BYTES,
         max_raw_bytes=MAX_ANSWER_BYTES,
@@ -109,18 +142,27 @@ async def propose_terms(
         allow_net=("0.0.0.0/0", "::/0"),
         concurrency=1,
     )
-    body = _request_body(topic, endpoint.model)
+    whole = {"type": "object", "properties": schema, "required": list(schema)}
+    form = {"name": "answer", "strict": True, "schema": whole | {"additionalProperties": False}}
+    body = {
+        **({"model": endpoint.model} if endpoint.model else {}),
+        "messages": [
+            {"role": "system", "content": rules},
+            {"role": "user", "content": prompt},
+        ],
+        "response_format": {"type": "json_schema", "json_schema": form},
+    }
     async with WebPoster(config) as poster:
         result = await _post(poster, endpoint, body, sleep)
         if result.status in _FORMAT_REFUSED:
             del body["response_format"]
             result = await _post(poster, endpoint, body, sleep)
-    answer = parse_answer(result.body) if result.status == 200 else None
+    answer = parse_answer(result.body, kind) if result.status == 200 else None
     if answer is not None:
         return answer
     problem = result.detail
     if not result.failure and result.status == 200:
-        problem = msg("its answer contains no terms as JSON")
+        problem = msg("its answer lacks the requested JSON")
     elif not result.failure:
         reason = _read(result.body, "error", "message") or _read(result.body, "error")
         reason = reason.replace(endpoint.key, "…") if endpoint.key else reason
@@ -150,40 +192,16 @@ async def _post(
     return result
 
 
-def _request_body(topic: Topic, model: str) -> dict[str, Any]:
-    words = list(dict.fromkeys([topic.name, *(k.text for k in topic.keywords[:20])]))
-    array = {"type": "array", "items": {"type": "string"}}
-    schema = {
-        "type": "object",
-        "properties": dict.fromkeys(TermAnswer.__struct_fields__, array),
-        "required": list(TermAnswer.__struct_fields__),
-        "additionalProperties": False,
-    }
-    return {
-        **({"model": model} if model else {}),
-        "messages": [
-            {"role": "system", "content": _RULES},
-            {"role": "user", "content": f"Topic: {json.dumps(words, ensure_ascii=False)}"},
-        ],
-        "response_format": {
-            "type": "json_schema",
-            "json_schema": {"name": "terms", "strict": True, "schema": schema},
-        },
-    }
-
-
 # -- the answer ---------------------------------------------------------------------
 
 
-def parse_answer(body: bytes) -> TermAnswer | None:
-    """Return the first JSON object with terms in a response; None if there is none."""
+def parse_answer(body: bytes, kind: type[T]) -> T | None:
+    """Return the first JSON object of that kind in a response; None if there is none."""
     text = _read(body, "choices", 0, "message", "content")
     for match in islice(re.finditer("{", text), _MAX_OBJECTS):
         with suppress(ValueError, RecursionError):
             value, _ = json.JSONDecoder().raw_decode(text, match.start())
-            answer = msgspec.convert(value, TermAnswer)
-            if answer.chinese or answer.english:
-                return answer
+            return msgspec.convert(value, kind)
     return None
 
 

@@ -25,6 +25,7 @@ from focus.crawler import Crawl
 from focus.http import zstd
 from focus.records import Batch
 from focus.session import open_transport
+from focus.session.judging import Judge
 from focus.topic.topic import Topic, to_builtins
 
 _UNLIMITED = 1 << 40
@@ -34,6 +35,7 @@ class PageSource(msgspec.Struct, frozen=True):
     """The source of pages: a recorded web, or the network with these settings.
 
     render   pages of watched sites whose scripts are run, by `browser`
+    judge    decides about doubtful pages of watched sites, at most `judge_questions` a visit
     """
 
     archive: Path | None = None
@@ -42,6 +44,8 @@ class PageSource(msgspec.Struct, frozen=True):
     agent: str = "focus"
     render: RenderConfig = RenderConfig()
     browser: Path | None = None
+    judge: Judge | None = None
+    judge_questions: int = 0
 
 
 class FetchedPage(msgspec.Struct, frozen=True):

@@ -37,6 +37,11 @@ from focus.topic.topic import from_builtins
 from focus.urls.normal_form import UrlJoiner, normalise, url_host
 from focus.urls.patterns import url_words
 
+_MIN_DOUBTFUL, _MAX_DOUBTFUL = 0.2, 0.8
+"""A judge is asked about pages with a relevance between these numbers: 2 to 6 % of the pages of the
+development webs, where a tenth to a half of right answers change the verdict."""
+_MAX_JUDGED_CHARS = 4_000
+
 _ZSTD_LEVEL = 1  # levels 2 and 3 are slower and save only 1 % (docs/performance.md)
 
 
@@ -122,10 +127,14 @@ class PageScorer:
         index = is_index_page(url, parsed, links, software, document.full_content)
         has_text = len(document.full_content) >= MIN_TEXT_WIDTH
         rendering = Rendering.NONE if has_text else detect_shell(parsed, source)
-        is_relevant = judgement.relevance > self.threshold and (
+        may_ask = bool(self.config.judge) and not (index or is_soft_404)
+        is_doubtful = may_ask and _MIN_DOUBTFUL < judgement.relevance < _MAX_DOUBTFUL
+        is_over = judgement.relevance > self.threshold
+        may_count = (is_over or is_doubtful) and (
             index or self._is_in_period(source, url, fetched_at)
         )
-        is_stored = self.config.keep == "all" or (self.config.keep == "relevant" and is_relevant)
+        is_relevant = is_over and may_count
+        is_stored = self.config.keep == "all" or (self.config.keep == "relevant" and may_count)
         title, site = split_title(parsed.title, template.affix, parsed.site_name)
         return Page(
             title=title,
@@ -147,9 +156,7 @@ class PageScorer:
             links=links,
             omitted_link_count=parsed.omitted_links,
             omitted_route_count=len(parsed.omitted_routes),
-            simhash=simhash(document.full_content, parsed.title)
-            if is_relevant or is_soft_404
-            else 0,
+            simhash=simhash(document.full_content, parsed.title) if may_count or is_soft_404 else 0,
             wording_hash=wording(document.full_content, parsed.title),
             is_soft_404=is_soft_404,
             feed_urls=[
@@ -163,6 +170,9 @@ class PageScorer:
             index_topic_score=self._topic_in_name(document) if index else 0.0,
             text_digest=text_digest(document.full_content),
             text_length=len(document.full_content),
+            doubtful_text=document.full_content[:_MAX_JUDGED_CHARS]
+            if is_doubtful and may_count
+            else "",
             sentences=() if index else sentence_sample(document.full_content),
             full_title=parsed.title if title != parsed.title else "",
             site=site,

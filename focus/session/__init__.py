@@ -4,6 +4,7 @@
     resume — restores the state of a crawl from its database
     revisit — schedules the pages of earlier runs that are due for another request
     runtime — transport, scorer processes and store of a crawl on this machine
+    judging — questions to a judge about doubtful pages
     process_limits — open files, memory and garbage collection of this process
     priority — low priority beside `focus serve` on the same database
     signals — stops a crawl in good order at Ctrl-C and SIGTERM

@@ -22,6 +22,7 @@ from focus.crawler import Crawl
 from focus.errors import StoreLocked
 from focus.i18n import msg
 from focus.session.close import finish_run
+from focus.session.judging import Judge, open_consultation
 from focus.session.process_limits import (
     ensure_open_files,
     infrequent_garbage_collection,
@@ -48,6 +49,7 @@ async def run(
     identity: dict[str, object] | None = None,
     exclude_ids_below: float = 0.0,
     runtime: Runtime | None = None,
+    judge: Judge | None = None,
     handle_signals: bool = True,
 ) -> RunReport:
     """Crawl as configured until the crawl ends; return the report of the run.
@@ -59,6 +61,7 @@ async def run(
         identity: Values that identify the crawl in the database. None: `crawl_identity`.
         exclude_ids_below: Leave out URLs under this id that an earlier run left waiting.
         runtime: Supplies transport and store. None: those of this machine.
+        judge: Decides about doubtful pages; `AnalysisConfig.judge` must be set as well.
         handle_signals: Stop in good order at Ctrl-C and SIGTERM; needs the main thread.
 
     Raises:
@@ -79,6 +82,10 @@ async def run(
             now=time.time(),
             retry_reasons=paths.retry_failed,
         )
+        if judge is not None:
+            runtime.consultation = await open_consultation(
+                judge, config, store, info.id, watcher.say
+            )
         transport = await runtime.make_transport(config, paths, stack)
         crawl_store = runtime.make_crawl_store(store, info)
         crawl = Crawl(

@@ -11,25 +11,31 @@ from focus import __version__
 from focus.config import CrawlConfig, RunPaths
 from focus.crawler import CrawlStore
 from focus.engine.body_memory import BodyMemory
-from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Transport
+from focus.engine.transports import Clock, LiveTransport, ReplayTransport, Scorer, Transport
 from focus.fetch import WebFetcher
 from focus.http.sessions import Sessions, parse_cookie_option, read_cookies, read_credentials
 from focus.records import FetchResult
 from focus.rendering import render_fallback
 from focus.score.strategy import strategy_class
+from focus.session.judging import Consultation, JudgingScorer
 from focus.store import CrawlInfo, CrawlWriter, Store
 from focus.urls.normal_form import seed_candidates, url_host
 from focus.workers import WorkerPool
 
 
 class Runtime:
-    """Factory for the parts that a crawl runs with: here on this machine alone."""
+    """Factory for the parts that a crawl runs with: here on this machine alone.
+
+    consultation  questions of the crawl to a judge; None without one
+    """
+
+    consultation: Consultation | None = None
 
     async def make_transport(
         self, config: CrawlConfig, paths: RunPaths, stack: contextlib.AsyncExitStack
     ) -> Transport:
         """Open the transport of the crawl; the stack closes it."""
-        return await open_transport(config, paths, stack)
+        return await open_transport(config, paths, stack, self.consultation)
 
     def make_crawl_store(self, store: Store, info: CrawlInfo) -> CrawlStore:
         """Return the store that receives the batches of the crawl."""
@@ -37,7 +43,10 @@ class Runtime:
 
 
 async def open_transport(
-    config: CrawlConfig, paths: RunPaths, stack: contextlib.AsyncExitStack
+    config: CrawlConfig,
+    paths: RunPaths,
+    stack: contextlib.AsyncExitStack,
+    consultation: Consultation | None = None,
 ) -> Transport:
     """Open the live web or an archive and start the scorer workers.
 
@@ -48,13 +57,14 @@ async def open_transport(
         workers=worker_count(config),
         limit_s=config.parse_limit_s,
     )
+    scorer: Scorer = pool if consultation is None else JudgingScorer(pool, consultation)
     transport: Transport
     if paths.archive is not None:
         from focus.archive.replay import Archive
 
         archive = stack.enter_context(Archive.open(paths.archive, limits=config.fetch))
         start = archive.recorded_at or time.time()
-        transport = ReplayTransport(archive, pool, start=start)
+        transport = ReplayTransport(archive, scorer, start=start)
     else:
         observe: Callable[[FetchResult], object] | None = None
         if paths.warc is not None:
@@ -67,12 +77,12 @@ async def open_transport(
         web = WebFetcher(config.fetch, clock=clock, sessions=sessions)
         transport = LiveTransport(
             web,
-            pool,
+            scorer,
             clock=clock,
             observe=observe,
             locate=web.locate,
             bodies=BodyMemory(),
-            render=await render_fallback(config, pool, sessions, stack, browser=paths.browser),
+            render=await render_fallback(config, scorer, sessions, stack, browser=paths.browser),
             tells=True,
         )
     stack.push_async_callback(transport.close)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+
 from focus.crawler import Crawl, Event
 from focus.engine.outages import Outage
+from focus.i18n import translate
 from focus.store import CrawlInfo
 
 
@@ -23,4 +26,5 @@ class Watcher:
         """Handle an outage, or with None its end."""
 
     def say(self, text: str) -> None:
-        """Handle a note for the user."""
+        """Handle a note for the user; here it is logged as a warning."""
+        logging.getLogger(__name__).warning(translate(text))

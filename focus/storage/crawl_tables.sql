@@ -265,3 +265,12 @@ CREATE TABLE validator (
     etag          TEXT NOT NULL,        -- as received; '': none
     last_modified TEXT NOT NULL         -- the same
 );
+
+-- Answers of judges (--judge), once for each crawl that used them.
+CREATE TABLE judge_answer (
+    crawl  INTEGER NOT NULL,         -- = crawl.id
+    judge  TEXT NOT NULL,            -- name of the judge
+    digest BLOB NOT NULL,            -- SHA-256 of topic, URL, title and text
+    answer REAL,                     -- probability that the page is about the topic; NULL: unknown
+    PRIMARY KEY (judge, digest, crawl)
+) WITHOUT ROWID;

@@ -85,15 +85,19 @@ def _with_relevance_rule(analysis: AnalysisConfig, why: Why) -> Why:
         and not (why.page.relevant or why.duplicate_of)
     )
     weights = model.part_weights()
-    if weights and why.page is not None and why.page.parts:
-        total = weights["bias"] + sum(
-            weights[part] * why.page.parts[part] for part in why.page.parts
-        )
+    parts = {} if why.page is None else why.page.parts
+    if weights and why.page is not None and parts and not any(map(is_judge_part, parts)):
+        total = weights["bias"] + sum(weights[part] * value for part, value in parts.items())
         if abs(1.0 / (1.0 + math.exp(-total)) - why.page.relevance) > 0.01:
             weights = {}  # `focus label` has judged the page again, with weights of its own
     return msgspec.structs.replace(
         why, threshold=threshold, weights=weights, is_out_of_period=is_out_of_period
     )
+
+
+def is_judge_part(part: str) -> bool:
+    """Return whether a part of a relevance is the answer of a judge."""
+    return part.startswith("judge:")
 
 
 def _priority_parts(strategy: Strategy, why: Why) -> dict[str, float]:

@@ -74,7 +74,7 @@ MIGRATIONS: tuple[str, ...] = (f"{_CRAWL_TABLES}{URL_VIEW};{PAGES_VIEW};{_ALERT_
 """Migrations: the first creates all tables, each later one updates a file of the version before.
 After the first release, new ones are only appended."""
 
-LAST_UNRELEASED_VERSION = 26
+LAST_UNRELEASED_VERSION = 27
 """Last version before the first release. Until the release, a change of the tables increases this
 number, so that older files are refused by their version and not because of a missing column."""
 

@@ -18,7 +18,7 @@ class Job(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     template  what the pages of its host repeat; it does not count
     software  web application of the host, "" if it has none that is known; None detects it
-    fetched_at  Unix seconds; infinite if unknown
+    fetched_at  Unix seconds; infinite for a page that was scored before, and if unknown
     """
 
     url: str

@@ -9,7 +9,7 @@ messages are taken down instead of sent.
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from pathlib import Path
 from random import Random
@@ -26,7 +26,7 @@ from focus.alerts.delivery import Delivered, DeliveryOutcome
 from focus.alerts.message import Message
 from focus.alerts.run import run_due
 from focus.alerts.visit import create_visit
-from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig, RunPaths
+from focus.config import AnalysisConfig, CrawlConfig, PolitenessConfig
 from focus.demo.site import Response
 from focus.engine.transports import ReplayTransport, Transport
 from focus.http.semantics import classify_status, redirect_target
@@ -179,7 +179,7 @@ class Course(NamedTuple):
 def virtual(clock: Clock, web: SimulatedWeb, log: list[Request]) -> Iterator[None]:
     """The crawl's own clock and network are those of the simulation."""
 
-    async def opened(config: CrawlConfig, places: RunPaths, stack: AsyncExitStack) -> Transport:
+    async def opened(config: CrawlConfig, *_: object) -> Transport:
         return Living(web, log, config, clock)
 
     watch = SimpleNamespace(time=clock, monotonic=time.monotonic)

@@ -10,6 +10,7 @@ from focus.records import UrlState
 from focus.storage.alerts.database import Statements
 from focus.storage.alerts.records import MatchablePage, SiteFigures, WatchedSite
 from focus.storage.schema import LAST_ID, TEMPLATE_SQL, row_id
+from focus.storage.writer import COUNT_ANSWERS
 
 LAST_REQUEST = (1 << 62) - 1
 """Request number above that of any page."""
@@ -17,7 +18,8 @@ LAST_REQUEST = (1 << 62) - 1
 _TEMPLATE = TEMPLATE_SQL.format(page="p.id", queue="u.queue")
 _PAGES = f"""
 SELECT p.id, p.nth, x.url, x.title, x.keywords, x.description, x.language, p.fetched_at, p.simhash,
-u.state = {int(UrlState.DONE)} AND NOT p.noindex AND p.index_page = 0, {_TEMPLATE}
+u.state = {int(UrlState.DONE)} AND NOT p.noindex AND p.index_page = 0, {_TEMPLATE},
+(SELECT value FROM json_each(x.parts) WHERE key LIKE 'judge:%')
 FROM page p JOIN page_text x ON x.id = p.id JOIN url u ON u.id = p.id
 """
 _AFTER = _PAGES + "WHERE p.crawl = ? AND p.nth > ? AND p.nth <= ? ORDER BY p.nth LIMIT ?"
@@ -62,6 +64,10 @@ class Pages(Statements):
         return [
             number for (number,) in self._db.fetch_rows(sql, (crawl, after, row_id(crawl, first)))
         ]
+
+    def count_answers(self, crawl: int | None) -> int:
+        """Return the number of answers of judges that a crawl has used."""
+        return int(self._db.fetch_value(COUNT_ANSWERS, (crawl,)))
 
     def count_unmatched(self, site: WatchedSite) -> int:
         """Return the number of pages of a site that were not yet compared with alerts."""

@@ -125,6 +125,7 @@ class MatchablePage(msgspec.Struct, frozen=True):
     request_number  number of its request in the crawl
     can_be_shown  whether it still exists and has no noindex
     template_blocks  hashes of texts that its site repeats, as uint32 (`engine.templates`)
+    judge_answer  relevance that a judge gave it, None if none was asked
     """
 
     id: int
@@ -138,6 +139,7 @@ class MatchablePage(msgspec.Struct, frozen=True):
     simhash: int
     can_be_shown: bool
     template_blocks: bytes = b""
+    judge_answer: float | None = None
 
 
 class SiteFigures(msgspec.Struct, frozen=True):
