@@ -37,7 +37,8 @@ MAX_LINK_SHARE = 0.6  # of a block in the run; above it, a list of related pages
 MAX_GAP = 400  # characters; maximum cost of one interruption, such as a table of contents
 MIN_SENTENCE_CHARS = 40  # characters outside links of a sentence without punctuation
 IMPRINT_COST = 40  # a copyright line ends the content unless much more text follows
-MIN_TEXT_WEIGHT = 200  # a lighter text is replaced by a list of twice its weight
+MIN_TEXT_WEIGHT = 300  # a lighter text is replaced by a list of twice its weight
+MIN_COMMENTED_CHARS = 200  # outside links before a heading of comments
 MENU_WORD_BYTES = 10  # UTF-8 bytes of a word in a menu: ten letters, three ideographs
 MIN_ROOT_SHARES = {1: 0.6, 2: 0.3}  # of the remaining text, by certainty of the root
 MIN_MARKED_CHARS = 50  # outside links in a root, beside which the links of an aside do not count
@@ -48,7 +49,8 @@ MAX_LEAD_SHARE = 0.12  # of the text before a series, compared with the text in 
 MAX_POST_SHARE = 0.67  # of the longest post in the text of a series
 MAX_POST_LINK_SHARE = 0.35  # of the characters of a series; above it, a list of cards
 MIN_QUOTE_CHARS = 40  # a post is quoted once: by itself
-LINK_WORD_CHARS = 20  # link characters of a block that do not count in its size
+LINK_WORD_CHARS = 10  # link characters of a block that do not count in its size
+MAX_LISTS_RATIO = 1.4  # of the size with lists of links to that without; above it, they are content
 MIN_TEASER_CHARS = 80  # of a sentence inside a link that is no title
 MIN_REPEATED_CHARS = 200  # a block as long as this occurs once, except code and cells of tables
 _HEADING_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -157,7 +159,7 @@ def _find_frame(blocks: Sequence[Block]) -> tuple[Sequence[Block], list[bool]]:
         is_related = kind == "related" or (is_related and block.is_linked)
         if is_related or kind == "line" or (kind == "facet" and not block.link_chars):
             is_frame[at] = True
-        if kind == "comments" and own_chars >= MIN_TEXT_WEIGHT:
+        if kind == "comments" and own_chars >= MIN_COMMENTED_CHARS:
             comments_at.append(at)
         own_chars += len(block.text) - block.link_chars
     end = comments_at[0] if len(comments_at) == 1 else len(blocks)
@@ -228,10 +230,10 @@ def _link_share(blocks: Sequence[Block], roots: Iterable[Root]) -> float:
 
 
 def _without_link_lists(blocks: Sequence[Block], is_frame: Sequence[bool]) -> Sequence[Block]:
-    """Return the blocks that are not lists of links, or all if those have less than half."""
+    """Return the blocks that are not lists of links, or all if the lists are much of the text."""
     blocks = [block for block, is_out in zip(blocks, is_frame, strict=True) if not is_out]
     own = _without_listed_links(blocks)
-    return blocks if _total_size(blocks) > 2 * _total_size(own) else own
+    return blocks if _total_size(blocks) > MAX_LISTS_RATIO * _total_size(own) else own
 
 
 def _without_listed_links(blocks: Sequence[Block]) -> list[Block]:
