@@ -131,6 +131,7 @@ def test_number_of_folder_names_with_a_record_is_bounded() -> None:
     ("/view/8/src/goal-2.txt", "goal-2.txt", "view/7/src/goal-2.txt", "+view N"),
     ("/wiki/cup-final/_history", "cup-final", "wiki/cup-final", "+_history"),
     ("/log/7?from=3", "log/7", "log/7", "+log from"),
+    ("/topic/7?page=2", "topic/7", "topic/7-goal", "+topic N page"),
     ("/files/head:/src/", "files/src", "files/7/src", "+files N"),
     ("/film/first-rated/alien-25/", "alien-25", "film/other-ones/alien-25/", ""),
 )
@@ -245,10 +246,14 @@ async def test_permalinks_of_a_forum_are_requested_last_and_dropped(strategy: st
 
 
 async def test_second_addresses_and_members_of_a_forum_cost_a_few_requests() -> None:
-    """Topics by page 1 and by number only, redirects of posts, lists of members' posts."""
+    """Topics by page 1 and by number only, redirects of posts, lists of members' posts.
+
+    A list has both addresses of a topic, and its second page with the number.
+    """
     web, topics = TinyWeb(), range(10, 50)
     names = [f"/user/{name}/{part}" for name in "abcdefghij" for part in ("posts", "topics")]
-    web.page(f"{HOST}/", links=[*(f"/topic/{n}-goal" for n in topics), *names])
+    ends = ("", "?page=2", "-goal")
+    web.page(f"{HOST}/", links=[*(f"/topic/{n}{end}" for n in topics for end in ends), *names])
     for path in names:
         web.page(f"{HOST}{path}", text=f"{LONG}{path}" * 3, links=[f"/post/{n}" for n in topics])
     for n in topics:
@@ -256,9 +261,11 @@ async def test_second_addresses_and_members_of_a_forum_cost_a_few_requests() -> 
         for path in (f"/topic/{n}-goal", *others[1:]):
             web.page(f"{HOST}{path}", text=f"{LONG}，第 {n} 题" * 3, links=others)
         web.redirect(f"{HOST}/post/{n}", f"/topic/{n}-goal?page=1")
+        web.page(f"{HOST}/topic/{n}?page=2", text=f"{LONG}，第 {n} 题，第二页" * 3)
     run = await crawl(web, [f"{HOST}/"], strategy="bfs")
     assert sum(url.endswith("-goal") for url in run.pages) == 40
-    assert len(run.events) < 81
+    assert sum(url.endswith("page=2") for url in run.pages) == 40
+    assert len(run.events) < 121
 
 
 async def test_profiles_about_the_topic_are_results_and_read() -> None:
@@ -278,15 +285,18 @@ async def test_parameter_that_changes_no_page_is_removed_after_three(strategy: s
     assert len(run.pages) == 41 + len(posts) and 3 <= len(posts) <= 10
 
 
-async def test_page_whose_rewritten_and_plain_links_are_both_new_is_requested_once() -> None:
+@pytest.mark.parametrize("first", ["?page=1", "/page/1"])
+async def test_page_whose_rewritten_and_plain_links_are_both_new_is_requested_once(
+    first: str,
+) -> None:
     web = TinyWeb()
     for n in range(20):
-        links = [f"/t/{k}{query}" for k in (n, n + 1) for query in ("?page=1", "")]
+        links = [f"/t/{k}{end}" for k in (n, n + 1) for end in (first, "")]
         for path in links[:2]:
             text = f"{LONG}，第 {n} 题" * 3
             web.page(f"{HOST}{path}", text=text, links=links, title=f"{n} 足球")
     run = await crawl(web, [f"{HOST}/t/0"], strategy="yield")
-    assert len({page.split("?")[0] for page in run.pages}) == 20
+    assert len({page.removesuffix(first) for page in run.pages}) == 20
     assert len(run.web.urls()) == len(set(run.web.urls())) < 40
 
 

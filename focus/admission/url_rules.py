@@ -216,7 +216,7 @@ class UrlRules:
                 self._folder_counts[host] += 1
             while len(self._records) >= MAX_RECORDS:
                 self._records.pop(next(iter(self._records)))
-            record = self._records[key] = Record(row=DEFER_AFTER if kind == MEMBERS else 0)
+            record = self._records[key] = _new_record(kind)
         before = record.treatment
         if record.count(waste, was_useful=was_useful):
             self._changed.add(key)
@@ -278,7 +278,7 @@ class UrlRules:
         for kind in shared:
             shared_record = self._records.get((host, kind))
             if kind == MEMBERS:
-                shared_record = shared_record or Record(row=DEFER_AFTER)
+                shared_record = shared_record or _new_record(kind)
             if (
                 shared_record is not None
                 and not shared_record.useful
@@ -286,9 +286,12 @@ class UrlRules:
                 and shared_record.treatment > judged[0]
             ):
                 judged = shared_record.treatment, kind, shared_record
-        view = self.named_page(host, url).view if host in self._view_hosts else ""
-        if view and (view_record := self._records.get((host, view))) is not None:
-            judged = max(judged, (view_record.treatment, view, view_record), key=itemgetter(0))
+        if host in self._view_hosts:
+            view, is_certain = self._view(host, url)
+            record_of_view = self._records.get((host, view)) or Record()
+            treatment = record_of_view.treatment
+            treatment = treatment if is_certain else min(treatment, Treatment.DEFER)
+            judged = max(judged, (treatment, view, record_of_view), key=itemgetter(0))
         deferred = self._records.get((host, DEFERRED))
         if judged[0] is Treatment.DEFER and deferred and deferred.treatment is Treatment.DROP:
             judged = Treatment.DROP, *judged[1:]
@@ -297,6 +300,16 @@ class UrlRules:
         if judged[0] is Treatment.DROP and not is_tried:
             judged = Treatment.DEFER, *judged[1:]
         return judged
+
+    def _view(self, host: int, url: str) -> tuple[str, bool]:
+        """Return the kind of view that a URL is, and whether its page is known.
+
+        `/topic/5` waits for a page such as `/topic/5-cup-final` where such URLs repeat such pages.
+        """
+        named = self.named_page(host, url)
+        slug = f"{named.path.rstrip('/')}-x"
+        is_number = not named.known_path and without_slug(slug) != slug
+        return (kind_of_view(slug, url), False) if is_number else (named.view, True)
 
     def treatment(self, host: int, url: str, priority: float) -> Treatment:
         """Return what is done with a URL that was dequeued with this priority.
@@ -463,14 +476,15 @@ def kind_of_view(path: str, url: str) -> str:
     for `/view/8/goal-2.txt`, and `+view line` for `/view/7/goal-2.txt?line=5`.
     """
     names, known = url_path(url).rstrip("/").split("/"), set(path.split("/"))
+    parameters = sorted(part.partition("=")[0] for part in url.partition("?")[2].split("&") if part)
     others = [name for name in names if name not in known]
     if words := [name for name in others if _VIEW_NAME.fullmatch(name)]:
         return "+" + " ".join(words)
     first = [name for name in names[:1] if _VIEW_NAME.fullmatch(name)]
     if others:
         is_revision = bool(first) and all(map(_REVISION.fullmatch, others))
-        return f"+{first[0]} N" if is_revision else ""
-    parameters = sorted(part.partition("=")[0] for part in url.partition("?")[2].split("&") if part)
+        further = " page" if "page" in parameters else ""
+        return f"+{first[0]} N{further}" if is_revision else ""
     is_view = parameters or (first and url_path(url) != path)
     return "+" + " ".join([*first, *parameters[:1]]) if is_view else ""
 
@@ -481,6 +495,11 @@ def url_path(url: str) -> str:
 
 
 _Value = TypeVar("_Value", int, str)
+
+
+def _new_record(kind: str) -> Record:
+    """Return the record of a kind without responses; some are expected to be of no use."""
+    return Record(row=DEFER_AFTER if kind == MEMBERS else 2 * kind.endswith(" N"))
 
 
 def _host_key(host: int, text: str) -> int:
@@ -539,11 +558,23 @@ _ENDING = re.compile(
 def removable_parameters(url: str) -> list[str]:
     """Return the first parameters of a URL: their names, with the value if it is 0 or 1.
 
-    `page=1` may change nothing where `page=2` does.
+    `page=1` may change nothing where `page=2` does. So may `/page/1` at the end of the path.
     """
-    query = url.partition("?")[2]
-    parts = query.split("&", 4)[:4] if query else []
-    return [part if part.endswith(("=0", "=1")) else part.partition("=")[0] for part in parts]
+    address, _, query = url.partition("?")
+    parts = query.split("&", 4)[:4] if query else _FIRST_PAGE.findall(address)
+    return [part if part.endswith(_FIRST_VALUES) else part.partition("=")[0] for part in parts]
+
+
+def first_pages(url: str, kinds: list[str]) -> dict[str, str]:
+    """Return URLs that may be page 1 of a list, by the rewriting that makes its plain URL of them.
+
+    kinds  pattern of another URL of the list, and its parameters
+
+    Example: `/list?p=1` and `/list/page/1` for `/list`.
+    """
+    slash = "/" * url.endswith("/")
+    paths = {f"-{name}": f"{url.removesuffix(slash)}{name}{slash}" for name in _FIRST_PAGES}
+    return {f"-{kind[1:]}=1": f"{url}?{kind[1:]}=1" for kind in kinds[1:]} | paths
 
 
 def apply_rewriting(rewriting: str, url: str) -> str:
@@ -555,6 +586,9 @@ def apply_rewriting(rewriting: str, url: str) -> str:
         return spell(url)
     address, _, query = url.partition("?")
     removed, parts = rewriting[1:], query.split("&")
+    if removed[0] == "/":
+        slash = "/" * address.endswith("/")
+        return f"{address.removesuffix(slash).removesuffix(removed)}{slash}"
     parameters = "&".join(part for part in parts if removed not in (part, part.partition("=")[0]))
     return f"{address}?{parameters}" if parameters else address
 
@@ -602,6 +636,9 @@ def _plain_address(url: str) -> tuple[str, set[str]]:
     return path.rstrip("/"), set(query.split("&")) - {""}
 
 
+_FIRST_PAGES = ("/page/1", "/page1", "/page-1", "/page:1", "/p/1")
+_FIRST_PAGE = re.compile(rf"({'|'.join(_FIRST_PAGES)})/?\Z")
+_FIRST_VALUES = ("=0", "=1", *_FIRST_PAGES)
 _VARIANT_PATH = re.compile(r"/(?:amp|print|mobile|wap)(?=/|\Z)|/index\.(?:html?|php)\Z")
 
 

@@ -20,6 +20,7 @@ from focus.admission.url_rules import (
     Waste,
     apply_rewriting,
     deferred_tiers,
+    first_pages,
     is_member_url,
     kind_of_view,
     kinds_from_pattern,
@@ -568,19 +569,22 @@ class Effects:
     def _count_lesser_url(self, host: Host, response: i.UrlResponse) -> bool:
         """Count the page that a URL without parameters repeats if its own URL is the lesser one.
 
-        It is if it has parameters, or no words behind its number. Returns whether it is.
+        It is if it has parameters, is page 1 of a list, or has no words behind its number. Returns
+        whether it is.
         """
         rules, url, original = self._unit_of_work.url_rules, response.url, response.original_id
         pattern, short = self._view.queue(original).pattern, without_slug(url)
         kinds = kinds_from_pattern(pattern) if "?" in pattern else []
-        for first_page in [f"{kind[1:]}=1" for kind in kinds[1:]]:
-            if self._url_table.find(url_fingerprint(f"{url}?{first_page}")) == original:
-                rules.confirm(host.id, f"-{first_page}", agrees=True)
-        if not kinds and self._url_table.find(url_fingerprint(short)) == original:
+        find, is_first_page = self._url_table.find, False
+        for rewriting, first_page in first_pages(url, kinds).items():
+            if find(url_fingerprint(first_page)) == original:
+                rules.confirm(host.id, rewriting, agrees=True)
+                is_first_page = True
+        if not kinds and find(url_fingerprint(short)) == original:
             kinds = url_kinds(short, kind_of_view(url_path(url), short))
         if kinds:
             rules.count(host.id, kinds, Waste.DUPLICATE, was_useful=True)
-        return bool(kinds)
+        return bool(kinds) or is_first_page
 
     def _is_filtered_list(self, page: Page, url: str) -> bool:
         """Return whether a page is a known list with other parameters than a page number."""
