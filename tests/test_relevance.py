@@ -19,7 +19,7 @@ from focus.score.analysis import PageScorer
 from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, make_model, relevance_threshold
 from focus.text.tokenisation import Segmenter, make_rjieba_cut
-from focus.topic.topic import Keyword, Topic, from_toml, from_words, to_builtins
+from focus.topic.topic import Keyword, Topic, from_words, to_builtins
 from tests.support.cases import cases
 
 
@@ -311,19 +311,6 @@ def test_relevance_threshold_applies_the_first_that_is_set(
     named = msgspec.structs.replace(from_words("足球"), **topic)
     threshold = relevance_threshold(relevance, named, option=option, as_published=as_published)
     assert threshold == expected
-
-
-def test_from_toml_reads_and_validates() -> None:
-    topic = from_toml('name = "球"\nkeywords = ["足球", "英超:0.5"]\nthreshold = 0.4', "x.toml")
-    assert (topic.threshold, topic.keywords[1].weight) == (0.4, 0.5)
-    for text, said in (
-        ("name = ", "x.toml"),
-        ('name = "a"\nkeywords = []', "at least one keyword"),
-        ('name = "a"\nkeywords = ["b"]\ncolour = 1', "colour"),
-        ('name = "a"\nkeywords = [{text = "b", weight = "much"}]', "weight"),
-    ):
-        with pytest.raises(TopicError, match=said):
-            from_toml(text, "x.toml")
 
 
 def test_model_class_unknown_name_lists_known(football: Matcher) -> None:

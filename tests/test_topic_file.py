@@ -40,6 +40,8 @@ def test_to_toml_contains_explaining_comments() -> None:
     assert '"英超" = { role = "name", weight = 0.8 }' in text
     assert '# relevance = "evidence"' in text
     assert "focus topic test" in text
+    by_hand = from_toml('name = "a"\nkeywords = ["b", "c:0.5"]', "t.toml")
+    assert by_hand.keywords == (Keyword("b"), Keyword("c", 0.5))
 
 
 @cases(

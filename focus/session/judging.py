@@ -22,7 +22,7 @@ import msgspec
 
 from focus.config import CrawlConfig
 from focus.engine.transports import Scorer
-from focus.i18n import Msg, msg
+from focus.i18n import Msg, mark, msg
 from focus.records import Page
 from focus.score.relevance import relevance_threshold
 from focus.storage import writer
@@ -36,6 +36,10 @@ MAX_CONCURRENT = 4
 MAX_FAILURES = 3
 """Failed questions in a row after which a run asks no more."""
 _MAX_NAMES = 20
+_WARNING = mark(
+    "Warning: judge {name}: {error}; such pages have the relevance of the model, and after {n} "
+    "failures in a row it is asked no more"
+)
 _MAX_ERROR_CHARS = _MAX_TITLE_CHARS = 200
 
 
@@ -138,10 +142,8 @@ class Consultation:
                 self._count_failure(error)
                 return None
             self._failures = 0
-        values = (*key, answer)
-        await self._store.run_in_thread(
-            partial(writer.execute, sql=writer.STORE_ANSWER, values=values)
-        )
+        store_answer = partial(writer.execute, sql=writer.STORE_ANSWER, values=(*key, answer))
+        await self._store.run_in_thread(store_answer)
         return answer
 
     async def _ask(self, question: Question) -> float | None:
@@ -156,14 +158,8 @@ class Consultation:
         if not self._has_warned:
             self._has_warned = True
             reason = str(error) or msg("no answer within {seconds:g} s", seconds=TIMEOUT_S)
-            warning = msg(
-                "Warning: judge {name}: {error}; such pages have the relevance of the model, and "
-                "after {failures} failures in a row it is asked no more",
-                name=self._judge.name,
-                error=printable(reason, _MAX_ERROR_CHARS),
-                failures=MAX_FAILURES,
-            )
-            self._report(warning)
+            reason = printable(reason, _MAX_ERROR_CHARS)
+            self._report(msg(_WARNING, name=self._judge.name, error=reason, n=MAX_FAILURES))
 
 
 async def open_consultation(
