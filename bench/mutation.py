@@ -74,7 +74,8 @@ class Mutation:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run the tests twice, leave out those that fail in a fork, and try the changes."""
         data = self._measure(session)
-        items = {item.nodeid: item for item in session.items if not _is_noticed(None, [item])}
+        groups = (session.items[n : n + 64] for n in range(0, len(session.items), 64))
+        items = {item.nodeid: item for group in groups for item in _passing(group)}
         for mutant in self._mutants:
             tests = [items[name] for name in self._select_tests(mutant, data) if name in items]
             is_noticed = self.outcomes[mutant] = bool(tests) and _is_noticed(mutant, tests)
@@ -128,6 +129,14 @@ def _function_lines(mutant: Mutant) -> tuple[int, int, int]:
             if node.lineno <= mutant.line <= end and node.lineno > found[0]:
                 found = node.lineno, node.body[0].lineno, end + 1
     return found
+
+
+def _passing(items: list[pytest.Item]) -> list[pytest.Item]:
+    """Return the tests that pass in a fork, halving those that do not pass together."""
+    if not _is_noticed(None, items):
+        return items
+    half = len(items) // 2
+    return [*_passing(items[:half]), *_passing(items[half:])] if half else []
 
 
 def _is_noticed(mutant: Mutant | None, items: list[pytest.Item]) -> bool:
@@ -264,8 +273,11 @@ def _is_place(operator: str, line: str, column: int) -> bool:
         return False
     if "BinaryOperator" in operator and before.rstrip()[-1:] in ("", *"(,["):
         return False
-    is_sentinel = before.endswith("-") and not before.endswith("[-")
-    return "Number" not in operator or not (is_sentinel or _TUNES.match(line))
+    if "Number" in operator and _TUNES.match(line):
+        return False
+    sign = column - ("Number" in operator)
+    is_sentinel = line[sign - 1 : sign] != "[" and re.match(r"-\d", line[sign:])
+    return not (is_sentinel and ("Number" in operator or "Unary" in operator))
 
 
 def main() -> None:

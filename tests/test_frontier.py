@@ -117,6 +117,15 @@ def test_strict_order_waits_for_the_best_host() -> None:
     assert (candidate.url, candidate.start_at) == ("http://x/8", 1.5)
 
 
+def test_strict_order_waits_for_the_delay_of_an_address() -> None:
+    world = World({"x/2": 2, "y/1": 1}, delay_s=1.0, strict=True, reports_sends=True)
+    for name in "xy":
+        world.frontier.set_address(world.host(name), "192.0.2.1", 0.0)
+    assert world.take(0.0) == "x/2"
+    candidate = world.frontier.next_candidate(0.0)
+    assert (candidate.url, candidate.start_at) == ("http://y/1", 1.0 / PolitenessConfig().per_ip)
+
+
 def test_several_requests_per_host_start_a_delay_apart() -> None:
     world = World({"h/0": 1, "h/1": 1, "h/2": 1}, delay_s=1.0, per_host=2)
     # At 5 s two requests are open.

@@ -3,7 +3,7 @@
 import pytest
 
 from focus.engine.hit_rates import _MAX_QUEUES_UPDATED, EXPLORATION_INTERVAL
-from focus.records import FALLBACK_PRIORITY, Page, RecentTally, UrlState
+from focus.records import FALLBACK_PRIORITY, Page, RecentTally, Tally, UrlState
 from focus.score.strategy.base import Strategy
 from tests.support.drawn import Walk, link, page
 from tests.test_strategies import make, parent
@@ -127,6 +127,20 @@ def test_corrected_page_changes_the_rewards_of_its_host_and_of_newcomers(walk: W
     assert totals.newcomers_yielded == pytest.approx(first - 0.5)
     hit_rates.correct_page(0, 1, -0.5)
     assert totals.newcomers_yielded == pytest.approx(first - 0.5), "a seed is no newcomer"
+
+
+def test_hub_with_a_better_rate_raises_its_own_waiting_links(walk: Walk) -> None:
+    table = walk.url_table
+    for url_id in (1, 2, 3):
+        walk.frontier.set_priority(url_id, -5.0)
+    table.parent[2] = 9
+    table.set_state(3, UrlState.DONE)
+    raise_children = walk.link_handler.hit_rates._raise_children
+    raise_children(0, Tally(9, 9.0), Tally(9, 0.0))
+    assert [table.priority[url_id] for url_id in (1, 2, 3)] == [-5.0] * 3, "it has become worse"
+    raise_children(0, Tally(9, 0.0), Tally(9, 9.0))
+    assert table.priority[1] > -5.0
+    assert [table.priority[url_id] for url_id in (2, 3)] == [-5.0] * 2
 
 
 def test_new_queue_of_newcomer_has_newcomer_bonus(walk: Walk) -> None:

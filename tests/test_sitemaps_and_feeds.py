@@ -13,6 +13,7 @@ from focus.http.sitemap import read_url_source
 from focus.records import Batch, FetchResult, UrlState
 from focus.storage import writer
 from focus.workers import InlineScorer
+from tests.support.cases import cases
 from tests.support.web import TinyWeb
 from tests.test_crawl import TOPIC, World
 
@@ -85,6 +86,22 @@ def web() -> TinyWeb:
     web.page("http://a.test/deep")
     web.page("http://b.test/")
     return web
+
+
+@cases(
+    "headers, validators",
+    ({"last-modified": "Mon, 23 Nov 2026 00:00:00 GMT"}, [["", "Mon, 23 Nov 2026 00:00:00 GMT"]]),
+    ({"etag": '"1"'}, [['"1"', ""]]),
+    ({}, []),
+)
+async def test_validators_of_a_sitemap_are_stored(
+    web: TinyWeb, headers: dict[str, str], validators: list[list[str]]
+) -> None:
+    web.robots("a.test", "Sitemap: http://a.test/s.xml")
+    web.status("http://a.test/s.xml", 200, body=b"<urlset></urlset>", headers=headers)
+    _, _, keeper = await crawl(web, "http://a.test/")
+    batches = [batch.source_validators for batch in keeper.batches]
+    assert [pair for batch in batches for _, *pair in batch] == validators
 
 
 async def test_sitemaps_of_robots_txt_are_requested_and_followed(web: TinyWeb) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from focus.config import PolitenessConfig
 from focus.frontier import Frontier
-from focus.records import FetchResult
+from focus.records import FetchResult, UrlState
 from focus.scheduling.queues import Host
 from focus.scheduling.throttling import AddressSlots, Throttle, address_group, update_throttle
 from focus.scheduling.url_table import UrlTable
@@ -144,6 +144,19 @@ def test_hosts_that_share_an_address_share_its_slots() -> None:
             farm.take(float(now))
     assert len(seen) == 5, "whoever waits for a slot gets one"
     assert farm.take(99.0) == []
+
+
+def test_host_without_urls_lets_the_next_at_its_address_pass() -> None:
+    farm = Farm(3, per_ip=1)
+    for host in farm.take(0.0):
+        farm.answer(host, 1.0)
+    (first,) = farm.take(1.0)
+    second, third = (host for host in farm.frontier.hosts if host is not first)
+    for url_id in range(second.id, 12, 3):
+        farm.url_table.set_state(url_id, UrlState.DROPPED)
+    farm.frontier.update_queues(list(second.queues.values()))
+    farm.answer(first, 2.0)
+    assert farm.take(2.0) == [third]
 
 
 def test_slow_host_is_requested_less_often() -> None:
