@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 
 .PHONY: install demo test test-under-load quick lowest lint format clean bench
-.PHONY: torture virtual-soak docs licences mutation
+.PHONY: newest torture virtual-soak docs licences mutation
 
 install: .venv/.installed
 
@@ -34,6 +34,11 @@ lowest:  ## the quick tests, or TESTS, with the lowest versions that pyproject.t
 	build/lowest/bin/python -m pip install --quiet --requirement build/lowest.txt
 	build/lowest/bin/python -m pip install --quiet --no-deps --editable .
 	build/lowest/bin/python -m pytest -n auto --dist worksteal -m "not slow" $(TESTS)
+
+newest:  ## the quick tests, or TESTS, with the newest versions that there are
+	test -x build/newest/bin/python || $(PYTHON) -m venv build/newest
+	build/newest/bin/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable '.[dev,markdown,parquet]'
+	build/newest/bin/python -m pytest -n auto --dist worksteal -m "not slow" $(TESTS)
 
 torture: install  ## minutes of kills, power cuts, full disks, stopped clocks
 	$(BIN)/python -m bench.torture

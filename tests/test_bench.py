@@ -5,20 +5,14 @@ import gzip
 import http.client
 import importlib
 import re
-import sys
 from pathlib import Path
-from urllib.parse import urljoin, urlsplit
 
 import pytest
 
 from bench import quality, race
-from bench.resources import run
 from bench.script import read_options, table
-from bench.serving import Files, RecordedPages, serving
-from bench.site import Site, build, host_name, is_gbk, is_gzip, recorded
-from focus.archive.recorder import Recorder
-from focus.archive.replay import Archive
-from focus.records import FetchResult
+from bench.serving import serving
+from bench.site import Site, build, host_name, is_gbk, is_gzip
 
 ROOT = Path(__file__).parents[1]
 PAGES, HOSTS = 40, 10
@@ -51,24 +45,6 @@ def test_script_imports_exist_in_focus(script: Path) -> None:
                     importlib.import_module(f"{node.module}.{name.name}")
 
 
-def test_same_seed_makes_the_same_site(site: Site, tmp_path: Path) -> None:
-    again = build(tmp_path, pages=PAGES, hosts=HOSTS)
-    assert [body(site, n) for n in range(PAGES)] == [body(again, n) for n in range(PAGES)]
-    assert [body(build(tmp_path, pages=PAGES, hosts=HOSTS, seed=2), 3)] != [body(site, 3)]
-
-
-def test_links_lead_to_pages_or_are_forbidden(site: Site) -> None:
-    files = Files(site.folder)
-    for page in range(0, PAGES, 7):
-        base = f"http://{host_name(page % HOSTS)}/p/{page}.html"
-        for href in _HREF.findall(body(site, page)):
-            url = urlsplit(urljoin(base, href))
-            if url.scheme != "http" or url.path.startswith(("/private/", "/static/")):
-                continue
-            head = f"GET {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\n\r\n".encode()
-            assert files.answer(head).startswith(b"HTTP/1.1 200"), url
-
-
 @pytest.mark.parametrize("own", [True, False], ids=["own", "nginx if there"])
 def test_servers_respond_for_all_hosts(site: Site, own: bool) -> None:
     with serving(site, own=own) as web:
@@ -85,34 +61,6 @@ def test_servers_respond_for_all_hosts(site: Site, own: bool) -> None:
             assert packed == is_gzip(page % HOSTS)
             text = gzip.decompress(data) if packed else data
             assert text.decode("gb18030" if is_gbk(page % HOSTS) else "utf-8") == body(site, page)
-
-
-def test_recorded_web_is_served_with_links_to_http(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    file = tmp_path / "web.warc.gz"
-    body = b'<a href="https://a.test/2">two</a>'
-    page = FetchResult("http://a.test/?q=1", 0.0, 200, (("content-type", "text/html"),), body)
-    with Recorder(file, software="test") as recorder:
-        recorder.record(page)
-    assert recorded(file, 1).seeds == ["http://a.test/"]
-    with Archive.open(file) as archive:
-        request = b"GET /?q=1 HTTP/1.1\r\nHost: a.test\r\n\r\n"
-        answer = RecordedPages(archive).answer(request)
-    assert answer.endswith(b'<a href="http://a.test/2">two</a>')
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_cpu_of_program_and_child_are_separate() -> None:
-    burn = "import time\nwhile time.process_time() < {}: pass\n"
-    child = f"import subprocess, sys\n{burn.format(0.2)}"
-    child += f"subprocess.run([sys.executable, '-c', {burn.format(0.5)!r}])"
-    usage = run([sys.executable, "-c", child])
-    assert usage.code == 0
-    assert usage.children_s >= 0.45, "it ends after half a second of its own clock"
-    assert 0.15 <= usage.own_s < usage.children_s
-    assert usage.own_mib > 3
 
 
 def test_ratios_compare_a_peer_with_focus_over_the_same_pages() -> None:

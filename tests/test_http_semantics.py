@@ -32,8 +32,8 @@ NOV_6 = 784111777.0  # Sun, 06 Nov 1994 08:49:37 GMT, the date of RFC 9110
     (404, False, FailureKind.HTTP_4XX), (429, False, FailureKind.RATE_LIMITED),
     (429, True, FailureKind.RATE_LIMITED), (500, True, FailureKind.HTTP_5XX),
     (503, False, FailureKind.HTTP_5XX), (503, True, FailureKind.RATE_LIMITED),
-    (101, False, FailureKind.PROTOCOL), (0, False, FailureKind.PROTOCOL),
-    (999, False, FailureKind.PROTOCOL),
+    (504, True, FailureKind.HTTP_5XX), (101, False, FailureKind.PROTOCOL),
+    (0, False, FailureKind.PROTOCOL), (999, False, FailureKind.PROTOCOL),
 )  # fmt: skip
 def test_classify_status_kinds(status: int, retry_after: bool, kind: FailureKind | None) -> None:
     assert classify_status(status, retry_after) is kind
@@ -89,6 +89,8 @@ def test_is_html_accepted_types() -> None:
     assert is_html("application/pdf", b"%PDF-1.7", ("application/pdf",))
     assert not is_html("text/html", DOC, ("application/pdf",))
     assert not is_html(None, DOC, ("application/pdf",))
+    assert not is_html("application/pdf", b"%PDF-1.7", ("text/html", "application/msword"))
+    assert not is_html("image/png", b"\x89PNG", ("text/html", "application/pdf"))
     assert not is_html("text/html", DOC, ("application/xhtml+xml",))
 
 

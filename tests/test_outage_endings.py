@@ -15,10 +15,11 @@ from focus.crawler import Crawl
 from focus.engine.outages import MAX_RETURNS, Outage
 from focus.records import FailureKind as K
 from focus.records import Result, Task, UrlState
-from focus.scheduling.retries import POLICIES
+from focus.scheduling.retries import MAX_WAIT_S, POLICIES, retry_wait_s
 from focus.topic.topic import from_words, to_builtins
 from focus.urls.normal_form import url_fingerprint
 from focus.workers import InlineScorer
+from tests.support.cases import cases
 from tests.support.outage import FaultyTransport, NetworkFault
 from tests.support.web import TinyWeb
 
@@ -251,3 +252,24 @@ async def test_random_outcomes_end_after_few_requests_and_lose_nothing(
     else:
         assert ended.reason == "offline" and outage is not None
         assert states[UrlState.FAILED] == 0
+
+
+@cases(
+    "kind, waits",
+    (K.DNS, []), (K.TLS, []), (K.NOT_HTML, []), (K.CLOSED, [0.0, 0.0, 0.0]),
+    (K.DNS_TEMPORARY, [5.0, 10.0]), (K.UNREACHABLE, [5.0, 10.0]), (K.CONNECT, [5.0, 10.0]),
+    (K.RESET, [5.0, 10.0]), (K.PROTOCOL, [5.0]), (K.TIMEOUT, [10.0]), (K.TOO_SLOW, [60.0]),
+    (K.HTTP_5XX, [10.0, 20.0]), (K.RATE_LIMITED, [60.0, 120.0, 240.0, 480.0]),
+)  # fmt: skip
+def test_waits_between_tries_double_unless_the_server_names_one(
+    kind: K, waits: list[float]
+) -> None:
+    assert [retry_wait_s(kind, tries) for tries in range(1, len(waits) + 2)] == [*waits, None]
+    by_server = [retry_wait_s(kind, 1, after_s) for after_s in (1.0, 1e9)]
+    assert by_server == ([1.0, MAX_WAIT_S] if waits else [None, None])
+
+
+def test_failures_of_single_answers_blame_no_host() -> None:
+    assert {kind for kind, row in POLICIES.items() if not row.blames_host} == {
+        K.CLOSED, K.PROTOCOL, K.HTTP_5XX,
+    }  # fmt: skip

@@ -6,12 +6,23 @@ from typing import Any
 import msgspec
 import pytest
 
+from focus.admission.url_rules import Waste, kind_of_view, url_kinds
 from focus.config import CrawlConfig
 from focus.crawler import Crawl
 from focus.engine import intents as i
 from focus.engine.results import count_page, decide
 from focus.engine.transports import ReplayTransport
-from focus.records import DropReason, FailureKind, FetchResult, Link, Page, Result, Task, UrlState
+from focus.records import (
+    DropReason,
+    FailureKind,
+    FetchResult,
+    Link,
+    Page,
+    Result,
+    StoredPage,
+    Task,
+    UrlState,
+)
 from focus.urls.normal_form import url_fingerprint
 from focus.workers import InlineScorer
 from tests.support.cases import cases
@@ -110,3 +121,37 @@ def test_deciding_changes_nothing(crawl: Crawl, page: Page | None, fetch: dict[s
     once = decided(crawl, page, **fetch)
     assert decided(crawl, page, **fetch) == once
     assert state() == before
+
+
+def test_relevant_page_credits_the_revisited_page_that_led_to_it(crawl: Crawl) -> None:
+    stored = StoredPage(0, SEED, 1, "", 0.0, 0.0, 0.0, 0.0)
+    crawl.requests[0].stored_page, table = stored, crawl.url_table
+    for parent, hops in ((0, 0), (1, 1), (2, 2)):  # a link, and two redirects behind it
+        url_id = table.add(url_fingerprint(f"{SEED}{parent}"), table.queue[0], 1)
+        table.parent[url_id], table.hops[url_id] = parent, hops
+    for pages, url_id in ((1.0, 1), (2.0, 3)):
+        crawl.effects._credit_revisited_page(url_id)
+        assert stored.changes == pages
+    crawl.effects._credit_revisited_page(0)
+    assert stored.changes == 2.0
+
+
+def test_seed_that_is_led_back_is_not_redirected_away(crawl: Crawl) -> None:
+    typed = crawl.seeds.typed[0]
+    crawl.seeds.record_redirect(typed, "a.test", "b.test")
+    assert crawl.seeds.redirected_away() == {typed: "b.test"}
+    crawl.effects.apply([i.RequeueUrl(0, SEED)], 100.0)
+    assert crawl.seeds.redirected_away() == {}
+
+
+def test_url_with_a_page_of_another_was_of_use_in_error(crawl: Crawl) -> None:
+    """The number alone is the lesser URL of a topic that has words behind its number, too."""
+    rules, host = crawl.unit_of_work.url_rules, crawl.frontier.host("a.test")
+    short, url = f"{SEED}topic/5", f"{SEED}topic/5-cup-final"
+    kinds = url_kinds(short, kind_of_view("topic/5-cup-final", short))
+    rules.count(host.id, kinds, None)
+    original = crawl.url_table.add(url_fingerprint(short), crawl.url_table.queue[0], 1)
+    response = i.UrlResponse(url, Waste.DUPLICATE, Page(), original)
+    assert crawl.effects._count_lesser_url(host, response)
+    records = [rules._records[host.id, kind] for kind in kinds]
+    assert {(record.useful, record.row) for record in records} == {(0, 1)}
