@@ -309,7 +309,7 @@ def test_verdict_is_first_paragraph(figures: CrawlFigures) -> None:
 
 
 def test_verdict_of_long_crawl_contains_recent_harvest(figures: CrawlFigures) -> None:
-    long = msgspec.structs.replace(figures, requests=600, harvest_last_500=0.004)
+    long = msgspec.structs.replace(figures, requests=600, harvest_last_500=0.004, harvest_all=0.01)
     verdict = "; 0% of the last 500 requests found a relevant page, 1% of all."
     assert verdict in crawl_html(long)
 

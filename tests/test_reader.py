@@ -25,6 +25,7 @@ from focus.records import (
     PageRow,
     PriorityChange,
     QueueRow,
+    RevisitState,
     UrlRow,
     UrlState,
 )
@@ -314,16 +315,20 @@ def test_status_counts_urls_and_hosts(reader: DatabaseReader) -> None:
     assert msgspec.json.decode(msgspec.json.encode(status))["states"]["done"] == 6
 
 
-def test_status_harvest_is_share_of_last_requests(tmp_path: Path) -> None:
+def test_status_harvest_is_share_of_last_requests_without_revisits(tmp_path: Path) -> None:
     hit, miss = Page(is_relevant=True), Page()
     pages = [hit] * 100 + [miss] * 50
     rows = [page_row(0, id=n, request_number=n + 1, page=page) for n, page in enumerate(pages)]
-    urls = [url_row(0, id=n) for n in range(150)]
-    make(tmp_path / "x.db", Batch(urls=urls, pages=rows, counters={"requests": 180.0}))
+    again = page_row(0, id=150, request_number=190, page=hit, fetched_at=9.0)
+    urls = [url_row(0, id=n) for n in range(151)]
+    check = RevisitState(150, 1.0, 9.0, 9.0, 9.0, None, 8.0, 1.0)
+    batch = Batch(urls=urls, pages=[*rows, again], revisit_states=[check])
+    batch.counters = {"requests": 200.0, "looked": 20.0}
+    make(tmp_path / "x.db", batch)
     with DatabaseReader(tmp_path / "x.db") as reader:
         status = reader.status(1)
     assert status.harvest_last_100 == 0.2
-    assert status.harvest_last_500 == pytest.approx(100 / 180)
+    assert status.harvest_last_500 == status.harvest_all == pytest.approx(101 / 180)
 
 
 def test_crawls_running_while_database_is_locked(tmp_path: Path) -> None:

@@ -69,6 +69,7 @@ class CrawlMeter:
         """Return the current figures as one line, the most important ones first."""
         crawl, totals = self._crawl, self._crawl.unit_of_work.totals
         recent, rates = crawl.recent_harvest, self._rates()
+        requests = totals.requests - totals.looked - totals.unanswered
         rate_text = f"{rates['pages']:.1f}/s"
         if (nearest := self._nearest_limit(rates)) is not None:
             left_s, limit = nearest
@@ -76,7 +77,7 @@ class CrawlMeter:
             rate_text += say(", {left_s} to {limit}", left_s=format_duration(left_s), limit=limit)
         harvest = say(
             "harvest {harvest}, last 500 {last_500}, last 100 {last_100}",
-            harvest=format_percent(totals.relevant / totals.requests if totals.requests else 0.0),
+            harvest=format_percent(totals.relevant / max(1, requests)),
             last_500=format_percent(recent.rate(500)),
             last_100=format_percent(recent.rate(100)),
         )

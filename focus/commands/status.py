@@ -69,7 +69,7 @@ def status_lines(
     requests, received = int(counters.get("requests", 0)), int(counters.get("bytes", 0))
     rows = [
         (say("URLs"), ", ".join(f"{n:,} {say(state)}" for state, n in status.states.items())),
-        (say("harvest"), _harvest_text(status, requests)),
+        (say("harvest"), _harvest_text(status)),
         (
             say("received"),
             say(
@@ -161,12 +161,12 @@ def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:
     )
 
 
-def _harvest_text(status: CrawlStatus, requests: int) -> str:
+def _harvest_text(status: CrawlStatus) -> str:
     return say(
         "{last_100} of the last 100 requests, {last_500} of the last 500, {rate} of all",
         last_100=format_percent(status.harvest_last_100),
         last_500=format_percent(status.harvest_last_500),
-        rate=format_percent(status.crawl.relevant / requests if requests else 0.0),
+        rate=format_percent(status.harvest_all),
     )
 
 

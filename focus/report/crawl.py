@@ -62,7 +62,7 @@ def _verdict(figures: CrawlFigures) -> str:
         "{found}; {late:.0%} of the last 500 requests found a relevant page, {all:.0%} of all.",
         found=statement,
         late=figures.harvest_last_500,
-        all=crawl.relevant / figures.requests,
+        all=figures.harvest_all,
     )
 
 
@@ -84,12 +84,11 @@ def _summary_text(figures: CrawlFigures) -> str:
 def _head_tiles(figures: CrawlFigures) -> list[Tile]:
     crawl = figures.crawl
     minutes = figures.seconds / 60
-    harvest = crawl.relevant / figures.requests if figures.requests else 0.0
     return [
         Tile(say("requests"), f"{figures.requests:,}"),
         Tile(say("pages"), f"{crawl.pages:,}"),
         Tile(say("relevant"), f"{crawl.relevant:,}"),
-        Tile(say("harvest, all requests"), format_percent(harvest)),
+        Tile(say("harvest, all requests"), format_percent(figures.harvest_all)),
         Tile(say("harvest, last 500"), format_percent(figures.harvest_last_500)),
         Tile(say("harvest, last 100"), format_percent(figures.harvest_last_100)),
         Tile(say("time"), format_duration(figures.seconds)),

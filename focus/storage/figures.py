@@ -122,7 +122,7 @@ class CrawlFigures(msgspec.Struct, frozen=True):
     """All figures of the report of one crawl.
 
     seconds      duration of all its runs, by the clock of the crawl
-    harvest_last_100, harvest_last_500   share of the last requests that returned a relevant page
+    harvest_all, harvest_last_100, harvest_last_500   as in `views.CrawlStatus`
     window       width of the windows of the harvest curve, in buckets of `course`
     hosts, patterns, hubs, best   the first N entries; `*_known` is the number of all
     """
@@ -137,6 +137,7 @@ class CrawlFigures(msgspec.Struct, frozen=True):
     drops: list[ReasonCount]
     request_uses: RequestUses
     term_uses: TermUses
+    harvest_all: float
     harvest_last_100: float
     harvest_last_500: float
     course: list[CourseBucket]

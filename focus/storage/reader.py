@@ -147,7 +147,9 @@ class DatabaseReader:
             )
         row = self._fetch_one(_CONFIG, (crawl,))
         config, counters, report = (msgspec.json.decode(text or "null") for text in row)
-        requests = int((counters or {}).get("requests", 0))
+        counters = counters or {}
+        revisits = counters.get("looked", 0) + counters.get("unanswered", 0)
+        requests = int(counters.get("requests", 0) - revisits)
         settings = config if isinstance(config, dict) else {}
         topic = settings.get("analysis", {}).get("topic", {})
         tally = self._fetch_all(
@@ -157,15 +159,16 @@ class DatabaseReader:
             crawl=summary,
             states=self._count_states(crawl, tally),
             harvest_rate=summary.harvest_rate,
-            harvest_last_100=self._harvest_rate(crawl, requests, 100),
-            harvest_last_500=self._harvest_rate(crawl, requests, 500),
+            harvest_all=summary.relevant / max(1, requests),
+            harvest_last_100=self._harvest_rate(summary, requests, 100),
+            harvest_last_500=self._harvest_rate(summary, requests, 500),
             hosts=[
                 HostYield(*row) for row in self._fetch_all(_HOSTS, (*id_range(crawl), MAX_ENTRIES))
             ],
             failures=_most_frequent(tally, UrlState.FAILED),
             drops=_most_frequent(tally, UrlState.DROPPED),
             limits=settings.get("limits") or {},
-            counters=counters or {},
+            counters=counters,
             report=report,
             duplicates=self._fetch_one(_DUPLICATES, id_range(crawl))[0],
             gone=self._fetch_one(_GONE, id_range(crawl))[0],
@@ -191,10 +194,15 @@ class DatabaseReader:
         counts[UrlState.WAITING] = known - sum(counts.values())
         return {state.name.lower(): n for state, n in counts.items()}
 
-    def _harvest_rate(self, crawl: int, requests: int, last: int) -> float:
-        """Return the share of the last requests that returned a relevant page."""
-        relevant: int = self._fetch_one(_RELEVANT_SINCE, (crawl, requests - last))[0]
-        return relevant / min(requests, last) if requests else 0.0
+    def _harvest_rate(self, crawl: CrawlSummary, requests: int, last: int) -> float:
+        """Return the share of the last requests, of `requests` in all, that found a relevant page.
+
+        Pages that a revisit has replaced were found by an earlier request.
+        """
+        if requests <= last:
+            return crawl.relevant / max(1, requests)
+        relevant: int = self._fetch_one(_RELEVANT_SINCE, (crawl.id, requests - last))[0]
+        return relevant / last
 
     def _running_crawl(self) -> int | None:
         """Return the id of the running crawl; None if no process has locked the database."""
@@ -446,7 +454,9 @@ _LAST = "SELECT max(id) FROM url_found WHERE id BETWEEN ? AND ?"
 _FETCHING = """
 SELECT count(*) FROM fetching LEFT JOIN url_state USING (id)
 WHERE id BETWEEN ? AND ? AND NOT ifnull(state, 0)"""
-_RELEVANT_SINCE = "SELECT count(*) FROM page WHERE crawl = ? AND nth > ? AND relevant"
+_RELEVANT_SINCE = """
+SELECT count(*) FROM page LEFT JOIN page_check c USING (id)
+WHERE crawl = ? AND nth > ? AND relevant AND ifnull(c.first_at >= fetched_at, 1)"""
 _HOSTS = f"""
 SELECT name, sum(fetched), sum(yielded) FROM queue
 JOIN host ON host.id = (queue.id & ~{LAST_ID}) + queue.host

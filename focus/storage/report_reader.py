@@ -63,6 +63,7 @@ def _read_figures(reader: DatabaseReader, db: sqlite3.Connection, crawl: int) ->
         drops=[ReasonCount(*row) for row in db.execute(_DROPS, (crawl,))],
         request_uses=status.request_uses,
         term_uses=status.term_uses,
+        harvest_all=status.harvest_all,
         harvest_last_100=status.harvest_last_100,
         harvest_last_500=status.harvest_last_500,
         course=distributions.harvest_course(db, crawl, requests),

@@ -57,7 +57,8 @@ class CrawlStatus(msgspec.Struct, frozen=True):
 
     states    URLs by state: waiting, fetching, done, failed, dropped
     harvest_rate   share of relevant pages among all pages
-    harvest_last_100, harvest_last_500   share of the last requests that returned a relevant page
+    harvest_all, harvest_last_100, harvest_last_500   share of the requests, revisits left out, that
+              found a relevant page
     hosts     best yield first
     failures, drops   most frequent first
     limits    as configured
@@ -73,6 +74,7 @@ class CrawlStatus(msgspec.Struct, frozen=True):
     crawl: CrawlSummary
     states: dict[str, int]
     harvest_rate: float
+    harvest_all: float
     harvest_last_100: float
     harvest_last_500: float
     hosts: list[HostYield]
