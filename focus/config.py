@@ -273,6 +273,7 @@ class AnalysisConfig(msgspec.Struct, frozen=True):
         Setting(
             CRAWL_SECTION,
             "Count pages above this relevance as relevant.",
+            kind="relevance",
             default_text="the topic file's, else the model's",
         ),
     ] = None

@@ -598,6 +598,7 @@ def test_demo_command_compares_strategies(focus: Focus, monkeypatch: MonkeyPatch
     (["export", "--fields", "urls", "--db", "no.db"], "unknown field 'urls'; "),
     (["export", "--since", "soon", "--db", "no.db"], "--since: cannot read 'soon' as a date; "),
     (["crawl", "--allow-net"], "Option '--allow-net' requires an argument. (see `focus crawl -"),
+    (["export", "--min-relevance", "90"], "--min-relevance: '90' is not a relevance; write "),
     (["export", "--format", "xml"], "--format: 'xml' is not one of 'jsonl', 'csv', 'parquet'"),
 )
 def test_usage_error_prints_one_line(focus: Focus, arguments: list[str], line: str) -> None:

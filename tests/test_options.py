@@ -19,7 +19,7 @@ NAMES = [declared.name for declared in DECLARED]
 TYPED = [declared for declared in DECLARED if declared.setting.section != FILE_ONLY]
 
 SAMPLES: dict[str, tuple[str, Any]] = {
-    "number": ("0.25", 0.25), "time": ("77s", 77.0), "size": ("77k", 77 * 1024),
+    "relevance": ("0.25", 0.25), "time": ("77s", 77.0), "size": ("77k", 77 * 1024),
     "strategy": ("bfs", "bfs"), "model": ("boolean", "boolean"),
     "media type": ("text/plain", "text/plain"), "pattern": ("a.c", "a.c"),
     "network": ("10.0.0.0/8", "10.0.0.0/8"), "endpoint": ("127.0.0.1:8080", "127.0.0.1:8080"),

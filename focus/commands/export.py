@@ -34,7 +34,7 @@ _PUBLISHED = ("since_published", "until_published")
 )
 @OUTPUT_FILE
 @option("--relevant", is_flag=True, help="Export only relevant pages.")
-@option("--min-relevance", kind="number", help="Export only pages with at least this relevance.")
+@option("--min-relevance", kind="relevance", help="Export only pages with at least this relevance.")
 @option(
     "--since",
     kind="instant",

@@ -74,7 +74,7 @@ def topic() -> None:
 @option("--seed", multiple=True, metavar="URL", help="URL from which crawls start (repeatable).")
 @example_options
 @option("--relevance", kind="model", metavar="MODEL", help="Use this relevance model.")
-@option("--threshold", kind="number", help="Count pages above this relevance as relevant.")
+@option("--threshold", kind="relevance", help="Count pages above this relevance as relevant.")
 @option(
     "--as-published",
     type=click.Choice(("p4", "p5")),

@@ -27,7 +27,7 @@ from focus.text.formatting import format_duration, format_size
 Record = TypeVar("Record", bound=msgspec.Struct)
 
 _UNITS = {"_bytes_s": "size", "_bytes": "size", "_s": "time"}
-_TYPES = {int: "count", float: "number", str: "text", Path: "file", bool: "flag"}
+_TYPES = {int: "count", str: "text", Path: "file", bool: "flag"}
 
 
 class Declared(NamedTuple):

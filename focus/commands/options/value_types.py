@@ -76,6 +76,17 @@ def parse_positive_size(text: str) -> int:
     return number
 
 
+def parse_relevance(text: str) -> float:
+    """Return a relevance; most models return 0 to 1, and none as much as 10."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < 10:
+        raise ConfigError("{text!r} is not a relevance; write a number from 0 to 1", text=text)
+    return number
+
+
 def parse_failure_kinds(text: str) -> tuple[str, ...]:
     """Return the kinds of failures in a list with commas; `all` means temporary ones."""
     kinds = [part.strip() for part in text.split(",") if part.strip()]
@@ -234,7 +245,7 @@ class ValueKind(NamedTuple):
 
 KINDS = {
     "count": ValueKind("N", click.IntRange(1)),
-    "number": ValueKind("NUMBER", float),
+    "relevance": ValueKind("NUMBER", checked_type(parse_relevance)),
     "share": ValueKind("SHARE", click.FloatRange(0.0, 1.0, min_open=True, max_open=True)),
     "text": ValueKind("TEXT", str),
     "terms": ValueKind("library|none|FILE", str),
