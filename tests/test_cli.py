@@ -282,7 +282,7 @@ def test_crawl_export_status_and_why_show_equal_data(focus: Focus, web: Path, ho
     assert (crawled.code, crawled.out) == (0, "")
     assert crawled.err.startswith("Database a.db\nCrawl 1: 足球 by ")
     assert any("relevant" in line for line in crawled.err.splitlines()[3:6])
-    assert "Crawl 1 ended: frontier empty." in crawled.err
+    assert "Crawl 1 ended: no URLs left." in crawled.err
     assert "pages     4, " in crawled.err
     report = json.loads((home / "r.json").read_text(encoding="utf-8"))
     assert (report["topic"], report["totals"]["pages"]) == ("足球", 4)
@@ -301,7 +301,7 @@ def test_crawl_export_status_and_why_show_equal_data(focus: Focus, web: Path, ho
     assert ",title,published," in (home / "x.csv").read_text("utf-8")
 
     status = focus("status", "--db", "a.db")
-    assert "frontier empty" in status.out and "failures  http-4xx 1" in status.out
+    assert "no URLs left" in status.out and "failures  http-4xx 1" in status.out
     as_json = json.loads(focus("status", "--db", "a.db", "--json").out)
     assert as_json["status"]["states"]["done"] == 4
     assert [crawl["id"] for crawl in as_json["crawls"]] == [1]
@@ -425,7 +425,7 @@ def fake_run(monkeypatch: MonkeyPatch, **fields: Any) -> None:
     """`session.run` gives this report instead of crawling."""
     tables = ("states", "failures", "dropped", "seed_failures", "revisits", "redirected_seeds")
     values: dict[str, Any] = dict.fromkeys(RunReport.__struct_fields__, 0)
-    values |= {"stop_reason": "frontier empty", "totals": Totals(pages=6), "run_pages": 6}
+    values |= {"stop_reason": "no URLs left", "totals": Totals(pages=6), "run_pages": 6}
     values |= {**{name: {} for name in tables}, "database": "x", "warc": None, **fields}
 
     async def run(*_: object, **__: object) -> RunReport:

@@ -24,6 +24,7 @@ from focus.text.formatting import (
     printable,
     scripts_needed_message,
 )
+from focus.text.reason_labels import explain_codes
 
 NOTHING_FETCHED, TOO_MANY_FAILURES, OFFLINE, INTERRUPTED = 3, 4, 8, 130
 
@@ -280,7 +281,7 @@ def time_of_day(timestamp: float) -> str:
 def failed_seed_lines(report: RunReport) -> list[str]:
     """Return each seed that failed, with the reason."""
     failures = [
-        (printable(seed, 60), printable(translate(reason)))
+        (printable(seed, 60), printable(explain_codes(reason)))
         for seed, reason in report.seed_failures.items()
     ]
     return [say("Seeds without a page:"), *format_table(failures)] if failures else []

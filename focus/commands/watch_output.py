@@ -22,6 +22,7 @@ from focus.storage.alerts.records import (
 )
 from focus.storage.alerts.store import AlertStore
 from focus.text.formatting import format_count, format_table, printable
+from focus.text.reason_labels import explain_codes
 
 
 def alert_summary(alert: Alert) -> str:
@@ -58,7 +59,7 @@ def list_lines(healths: Sequence[Health], zone: ZoneInfo) -> list[str]:
     ]
     lines = format_table([head, *rows], indent="", right_aligned={5})
     notes = [
-        f"{printable(health.alert.name)}: {printable(translate(remark))}"
+        f"{printable(health.alert.name)}: {printable(explain_codes(remark))}"
         for health in healths
         for remark in health.remarks
     ]
@@ -105,7 +106,7 @@ def show_lines(health: Health, matches: Iterable[Match], zone: ZoneInfo) -> Iter
     for site in health.sites:
         yield f"  {printable(site.site.host)}: {_site_text(site, zone)}"
     for remark in health.remarks:
-        yield f"  ! {printable(translate(remark))}"
+        yield f"  ! {printable(explain_codes(remark))}"
     for match in matches:
         yield from ("", *match_lines(match, zone))
 

@@ -23,6 +23,7 @@ from focus.commands.options.option import option, print_lines, print_result
 from focus.commands.progress_bar import show_progress
 from focus.i18n import say, translate
 from focus.text.formatting import printable
+from focus.text.reason_labels import explain_codes
 
 if TYPE_CHECKING:
     from focus.alerts.run import WatchRunSummary
@@ -181,7 +182,7 @@ def _print_run(summary: WatchRunSummary, *, verbose: bool) -> int:
     from focus.commands.watch_output import run_lines
 
     for failure in [*summary.failures, *(summary.repeated_failures if verbose else ())]:
-        click.echo(f"focus: {printable(failure)}", err=True)
+        click.echo(f"focus: {printable(explain_codes(failure))}", err=True)
     if verbose:
         print_lines(run_lines(summary), err=True)
     if summary.is_busy:

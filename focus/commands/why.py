@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from focus.commands.options.option import CRAWL, DB, JSON, Command, print_json, print_lines
-from focus.i18n import say, translate
+from focus.i18n import say
 from focus.text.formatting import format_count, format_local_time, format_table, printable
+from focus.text.reason_labels import explain_codes
 
 if TYPE_CHECKING:
     from focus.storage.views import PathStep, PrecedingUrls, Why, WhyPage
@@ -61,7 +62,7 @@ def why_lines(why: Why) -> list[str]:
         similar = [f"  {printable(near_url)}" for near_url in why.nearest]
         return lines + ([say("Most similar known URLs of the host:"), *similar] if similar else [])
     reason = f" ({say(why.reason)})" if why.reason else ""
-    detail = f": {printable(translate(why.detail))}" if why.detail else ""
+    detail = f": {printable(explain_codes(why.detail))}" if why.detail else ""
     lines = [url, f"  {say(why.state)}{reason}{detail}"]
     if why.tries:
         lines.append(say("  {tries} failed so far", tries=format_count(why.tries, "try")))

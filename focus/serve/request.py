@@ -257,6 +257,6 @@ _TEMPLATES.filters.update(
     part=lambda name, language: translate(_PART_LABELS.get(str(name), str(name)), language),
     strength=_relevance_label,
     state=lambda state, language: translate(STATES[state], language),  # of an alert or message
-    explained=lambda text, language: explain_codes(translate(text, language), language),
+    explained=explain_codes,
     reason=lambda kind, language: translate(reason_label(kind), language),
 )

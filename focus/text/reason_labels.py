@@ -40,9 +40,14 @@ def reason_label(code: str) -> str:
     return REASON_LABELS.get(code, code)
 
 
+_GUARD = re.compile(r"(?<![^ ;])guard: (robots\.txt: )?")
 _CODE = re.compile(rf"(?<![^ ;])({'|'.join(map(re.escape, REASON_LABELS))})(?=: |;|$)")
 
 
-def explain_codes(text: str, language: str) -> str:
-    """Return a text such as `https://a.example/: dns: …` with the meanings of its codes."""
-    return _CODE.sub(lambda code: translate(REASON_LABELS[code[1]], language), text)
+def explain_codes(text: str, language: str = "") -> str:
+    """Return a message such as `https://a.example/: dns: …` with the meanings of its codes.
+
+    It is translated, by default to the language of the command line. What follows `guard` says all.
+    """
+    plain = _GUARD.sub("", translate(text, language))
+    return _CODE.sub(lambda code: translate(REASON_LABELS[code[1]], language), plain)
