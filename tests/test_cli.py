@@ -179,6 +179,12 @@ def test_why_shows_terms_of_old_topic_file_with_sources(focus: Focus, home: Path
     assert "(mysql: knowledge base: 类别 数据库)" in shown
 
 
+def test_why_shows_terms_that_were_too_few(focus: Focus, home: Path) -> None:
+    focus(*on(recorded(home, {"/": ("裁判判了越位", [])})))
+    shown = focus("why", "a.test/", "--db", "a.db").out
+    assert "terms      越位 (a page without a keyword needs 3 different ones)" in shown
+
+
 def test_topic_new_adds_terms_of_knowledge_base(focus: Focus, home: Path) -> None:
     (home / "dump.tsv").write_text("Fancy DB\t类别\t数据库\n", "utf-8")
     focus("research", "kb", "import", "dump.tsv", "--kb", "kb.db")
@@ -359,7 +365,7 @@ def test_nothing_fetched_lists_seeds_even_if_quiet(focus: Focus, web: Path) -> N
     assert ended.code == 3
     lines = ended.err.splitlines()
     assert lines[:2] == ["focus: error: not one page was fetched", "Seeds without a page:"]
-    assert lines[2].startswith("  http://no.test/  http-4xx")
+    assert lines[2].startswith("  http://no.test/  page not found or not allowed: 404")
 
 
 LOG_IN, WWW = "http://log-in.test/?to=a", "http://www.a.test/"

@@ -332,7 +332,7 @@ def test_summary_lines_contain_all_figures() -> None:
         "  failed    34: timeout 20, http-4xx 14",
         "  database  /x/focus.db",
         "Seeds without a page:",
-        "  b.test  dns: no such host",
+        "  b.test  the host name does not exist: no such host",
     ]
 
 
@@ -376,7 +376,7 @@ def test_failure_lines_for_failed_crawls() -> None:
     assert failure_lines(result, 3) == [
         "focus: error: not one page was fetched",
         "Seeds without a page:",
-        "  b.test  dns: no such host",
+        "  b.test  the host name does not exist: no such host",
     ]
     assert failure_lines(report(run_pages=1, failures={"dns": 3}), 4)[0].startswith(
         "focus: error: 75.0% of the URLs failed"

@@ -10,6 +10,7 @@ import click
 
 from focus.commands.options.option import CRAWL, DB, JSON, Command, print_json, print_lines
 from focus.i18n import say
+from focus.score.relevance.evidence import MIN_TERMS
 from focus.text.formatting import format_count, format_local_time, format_table, printable
 from focus.text.reason_labels import explain_codes
 
@@ -190,6 +191,14 @@ def _page_lines(why: Why, page: WhyPage) -> list[str]:
         meaning = "relevance = 1/(1 + e^-sum)"
         meaning = say("the answer of the judge counts") if is_judged else meaning
         parts += [(say("sum"), f"{total + bias:+.3f}", meaning)]
+    if why.few_terms:
+        lines.append(
+            say(
+                "  terms      {terms} (a page without a keyword needs {n} different ones)",
+                terms=", ".join(map(printable, why.few_terms)),
+                n=MIN_TERMS,
+            )
+        )
     return lines + ([say("  by part"), *format_table(parts, indent="    ")] if parts else [])
 
 

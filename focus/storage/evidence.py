@@ -11,13 +11,15 @@ from functools import partial
 import msgspec
 
 from focus.config import AnalysisConfig, CrawlConfig
+from focus.html.parser import main_text_from_html
 from focus.records import FALLBACK_PRIORITY, SEED_PRIORITY, UrlState
 from focus.score.graph.pagerank import PageRank
 from focus.score.matching import Matcher, fold_body, topic_segmenter
 from focus.score.relevance import RELEVANCE, make_model, relevance_threshold
+from focus.score.relevance.evidence import Evidence
 from focus.score.strategy import STRATEGIES, Strategy, make_strategy
 from focus.score.subtopics import RESUME_PAGES, Subtopics, TitledPage
-from focus.storage import url_log
+from focus.storage import labels, url_log
 from focus.storage.reader import DatabaseReader
 from focus.storage.schema import LAST_ID, id_range
 from focus.storage.views import PrecedingUrls, Why
@@ -36,7 +38,10 @@ def explain_priority(reader: DatabaseReader, crawl: int, why: Why) -> Why:
     """
     config = reader.load_config(crawl)
     if why.page is not None:
+        has_parts = bool(why.page.parts)
         why = _with_relevance_rule(config.analysis, why)
+        if not has_parts and config.analysis.relevance == Evidence.name:
+            why = msgspec.structs.replace(why, few_terms=_few_terms(reader, crawl, config, why))
     if not why.state or why.priority >= SEED_PRIORITY:
         return why
     ahead = reader.read(partial(_preceding_urls, crawl=crawl, why=why))
@@ -98,6 +103,16 @@ def _with_relevance_rule(analysis: AnalysisConfig, why: Why) -> Why:
 def is_judge_part(part: str) -> bool:
     """Return whether a part of a relevance is the answer of a judge."""
     return part.startswith("judge:")
+
+
+def _few_terms(reader: DatabaseReader, crawl: int, config: CrawlConfig, why: Why) -> list[str]:
+    """Return the related terms in the stored text of a page, none of which counted."""
+    row = reader.read(partial(labels.find_page_row, crawl=crawl, url=why.url, key=b""))
+    if row is None or not config.analysis.topic:
+        return []
+    text = main_text_from_html(reader.read(partial(labels.load_page, row=row)).html)
+    matcher = Matcher(from_builtins(config.analysis.topic))
+    return sorted(matcher.word_counts(fold_body(text)))
 
 
 def _priority_parts(strategy: Strategy, why: Why) -> dict[str, float]:

@@ -185,6 +185,7 @@ class Why(msgspec.Struct, frozen=True):
     is_out_of_period  whether its publication date keeps it from being a result
     threshold       relevance above which a page of the crawl is relevant; None if unknown
     weights         weight of each part of the relevance, and the bias; empty if it is no such sum
+    few_terms       related terms on a page that has no keyword and too few different terms
     """
 
     url: str
@@ -208,3 +209,4 @@ class Why(msgspec.Struct, frozen=True):
     is_out_of_period: bool = False
     threshold: float | None = None
     weights: dict[str, float] = {}
+    few_terms: list[str] = []
