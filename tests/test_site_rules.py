@@ -177,7 +177,8 @@ async def test_seed_may_lead_to_a_log_in_page() -> None:
     ("MoinMoin", "/Goal?action=info", VARIANT),
     ("mailing list archive", "/2026-May/000123.html", None),
     ("django-oscar", "/catalogue/ball_5/", None),
-    ("django-oscar", "/catalogue/ball_5/reviews/7/", VARIANT), ("any site", "/reviews/add/5/7/", VARIANT),
+    ("django-oscar", "/catalogue/ball_5/reviews/7/", VARIANT),
+    ("any site", "/reviews/add/5/7/", VARIANT),
     ("any site", "/reviews/new-ball/", None),
 )  # fmt: skip
 def test_software_rules_spare_articles(software: str, url: str, reason: DropReason | None) -> None:
