@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from focus.errors import ConfigError
 from focus.html.blocks import Block
 from focus.score.matching import Matcher
 from focus.score.relevance import Document, make_model
@@ -178,11 +177,6 @@ def test_bayes_adds_features_of_entities() -> None:
     seeing = make_model("bayes", matcher, {}, trained=classifier(expansion))
     assert plain.judge(text).relevance == pytest.approx(sigmoid(-0.5))
     assert seeing.judge(text).relevance == pytest.approx(sigmoid(1.0))
-
-
-def test_bayes_without_classifier_is_refused() -> None:
-    with pytest.raises(ConfigError, match="focus research train"):
-        make_model("bayes", Matcher(from_words("足球")), {})
 
 
 _TEXT = st.text(alphabet="联赛代码足球 java，。ａ1-", max_size=60)

@@ -118,10 +118,6 @@ def test_propose_keywords_files_are_not_one_host() -> None:
     assert weights(propose(on, [])) == {"goal": MAX_WEIGHT}
 
 
-def test_propose_keywords_single_example_is_enough() -> None:
-    assert weights(propose([make_page("", "goal")], [])) == {"goal": MAX_WEIGHT}
-
-
 WORDS = st.sampled_from(["goal", "cup", "everyday", "code", "足球", "足球赛"])
 PAGES = st.lists(
     st.builds(

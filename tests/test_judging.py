@@ -16,14 +16,16 @@ from focus.config import AnalysisConfig, CrawlConfig
 from focus.learn.judges import JUDGES, LlmJudge
 from focus.learn.llm import Endpoint
 from focus.records import Page
-from focus.session import judging
 from focus.session.judging import Question, open_consultation
 from focus.store import Store
 from focus.topic.topic import from_words, to_builtins
 from focus.workers.messages import Job
 from tests.support.cases import cases
 from tests.support.command import record, runner, settle
+from tests.support.timetravel import OWN_TIME, REAL_TIME
 from tests.support.webhooks import Receiver, receiving
+
+pytestmark = OWN_TIME
 
 
 class FakeJudge:
@@ -82,9 +84,8 @@ async def test_answer_decides(
 
 @pytest.mark.parametrize("answer", [7, True, math.nan, "yes", "", ValueError("no\x1b idea" * 99)])
 async def test_failure_is_one_warning_and_third_in_a_row_ends_questions(
-    store: Store, answer: object, monkeypatch: pytest.MonkeyPatch
+    store: Store, answer: object
 ) -> None:
-    monkeypatch.setattr(judging, "TIMEOUT_S", 0.0 if answer == "" else 60.0)
     judge = FakeJudge(dict.fromkeys("abcde", answer) | {"x": "" if answer == "" else 0.1})
     pages, (note,) = await judged(judge, store, "abxabcde")
     assert "judge fake" in note and "\x1b" not in note and len(note) < 400
@@ -102,6 +103,7 @@ async def test_questions_are_limited_and_asked_once(store: Store) -> None:
     assert "".join(judge.asked) == "abcdefghi"
 
 
+@REAL_TIME
 def test_crawl_stopped_in_a_question_goes_on_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

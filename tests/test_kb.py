@@ -121,11 +121,6 @@ def test_import_dump_malformed_lines_are_reported_and_skipped(tmp_path: Path) ->
         assert kb.load_entity("甲") is not None
 
 
-def test_import_dump_keeps_first_complaints_only(tmp_path: Path) -> None:
-    report = imported(tmp_path, "甲\t属性\t值\n" + "bad\n" * 100)
-    assert (report.malformed, len(report.complaints)) == (100, 10)
-
-
 @pytest.mark.parametrize("text", ["", "nonsense\n", "\n\n"])
 def test_import_dump_file_without_facts_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(KnowledgeError, match="not one of its"):

@@ -55,11 +55,6 @@ def test_add_kb_terms_adds_two_levels_of_knowledge_base(kb: KnowledgeBase) -> No
     assert [keyword.text for keyword in topic.keywords] == ["数据库"]
 
 
-def test_add_kb_terms_unknown_topic_adds_nothing(kb: KnowledgeBase) -> None:
-    topic = from_words("足球")
-    assert add_kb_terms(topic, kb) == topic
-
-
 def test_add_kb_terms_keeps_best_terms(kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("focus.learn.kb_terms.MAX_TERMS", 3)
     assert list(add_kb_terms(from_words("数据库"), kb).terms) == ["索引", "事务", "mysql"]

@@ -10,6 +10,8 @@ import shlex
 
 import msgspec
 
+from focus import FocusError
+
 
 class ClassifierJudge:
     """Runs the program for each question; focus asks four at a time and waits at most a minute."""
@@ -18,7 +20,9 @@ class ClassifierJudge:
 
     def __init__(self, endpoint):
         """Read the command line; `endpoint` is that of --llm, which this judge does not use."""
-        self._command = shlex.split(os.environ["CLASSIFIER"])
+        self._command = shlex.split(os.environ.get("CLASSIFIER", ""))
+        if not self._command:
+            raise FocusError("--judge classifier: set CLASSIFIER to the command of the classifier")
 
     async def judge(self, question):
         """Return what the program prints; an exception leaves the page its relevance."""

@@ -1,7 +1,7 @@
 """Judges by name: `llm`, and those of entry points in the group `focus.judges`.
 
 The object of an entry point is called with the endpoint of `--llm`, None without the option, and
-returns a `focus.session.judging.Judge`.
+returns a `focus.session.judging.Judge`. It raises a `FocusError` if it lacks a setting.
 """
 
 from __future__ import annotations

@@ -106,8 +106,7 @@ class Consultation:
             return page
         title = (page.full_title or page.title)[:_MAX_TITLE_CHARS]
         question = Question(self._names, job.url, title, page.doubtful_text)
-        async with self._slots:
-            answer = await self._find_answer(question, may_ask=job.fetched_at < math.inf)
+        answer = await self._find_answer(question, may_ask=job.fetched_at < math.inf)
         if answer is None:
             return page
         is_relevant = answer > self._threshold
@@ -134,13 +133,14 @@ class Consultation:
             return None
         self._asked += 1
         if is_own is None:
-            if self._failures >= MAX_FAILURES:
-                return None
-            try:
-                answer = await self._ask(question)
-            except Exception as error:  # a judge is code of another package
-                self._count_failure(error)
-                return None
+            async with self._slots:
+                if self._failures >= MAX_FAILURES:
+                    return None
+                try:
+                    answer = await self._ask(question)
+                except Exception as error:  # a judge is code of another package
+                    self._count_failure(error)
+                    return None
             self._failures = 0
         store_answer = partial(writer.execute, sql=writer.STORE_ANSWER, values=(*key, answer))
         await self._store.run_in_thread(store_answer)
@@ -148,10 +148,10 @@ class Consultation:
 
     async def _ask(self, question: Question) -> float | None:
         async with asyncio.timeout(TIMEOUT_S):
-            answer: float | None = await self._judge.judge(question)
+            answer = await self._judge.judge(question)
         if answer is not None and (isinstance(answer, bool) or not 0.0 <= answer <= 1.0):
             raise ValueError(f"the answer {answer!r} is not between 0 and 1")
-        return answer
+        return None if answer is None else float(answer)
 
     def _count_failure(self, error: Exception) -> None:
         self._failures += 1
