@@ -106,7 +106,6 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
     from focus.learn.page_sources import collect_pages
     from focus.learn.topic_building import (
         add_aliases,
-        add_entity_features,
         add_features,
         choose_model,
         uses_keywords,
@@ -132,8 +131,6 @@ def new(ctx: click.Context, /, name: str, **options: Any) -> None:
                 word=subject.keywords[0].text,
             )
         subject = add_features(subject, on, off, paper=options["as_published"] or "")
-        if base is not None and on:
-            subject = add_entity_features(subject, base, on)
         subject = choose_terms(subject, options["terms"])
         subject = _add_llm_terms(subject, options)
         if base is not None:

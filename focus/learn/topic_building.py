@@ -19,7 +19,6 @@ from focus.learn.corpus import html_document, sample_evenly, text_document
 from focus.learn.kb.knowledge_base import KnowledgeBase
 from focus.learn.kb.schema import list_names
 from focus.learn.model_file import apply_model
-from focus.learn.training import FeatureExtractor
 from focus.score.matching import Matcher
 from focus.score.relevance import RELEVANCE, Document, Model, make_model, relevance_threshold
 from focus.score.relevance.bayes import page_text
@@ -29,16 +28,13 @@ from focus.score.relevance.vectors import MAX_CONTENT_CHARS, VectorModel
 from focus.score.statistics.entities import choose_entity, is_linkable
 from focus.score.statistics.expansion import PageWords, TopicExpansion, propose_keywords
 from focus.score.statistics.profile import (
-    MAX_FEATURES,
-    MIN_PAGES_FOR_SHARED_WORDS,
     make_profile,
     make_published_profile,
     suggest_threshold,
 )
-from focus.score.statistics.vector import background_idf, count_documents, is_term, strongest_words
+from focus.score.statistics.vector import background_idf, is_term
 from focus.storage import labels
 from focus.storage.reader import DatabaseReader
-from focus.text.formatting import format_count
 from focus.text.site_texts import MIN_PAGES, common_affix, split_title
 from focus.text.tokenisation import Segmenter, fold
 from focus.topic.terms import add_terms
@@ -192,35 +188,6 @@ def _choose_meaning(text: str, kb: KnowledgeBase, words: Collection[str]) -> str
     if len(bearers) < 2:
         return bearers[0] if bearers else None
     return choose_entity(bearers, kb.context_words(bearers), set(words) - {text})
-
-
-def add_entity_features(topic: Topic, kb: KnowledgeBase, on: Sequence[SourcedPage]) -> Topic:
-    """Return the topic with features for the kinds of entities on its examples (P3 ch. 4).
-
-    weight = ½ · share of the examples that mention such an entity; features from the words of the
-    examples keep their weight.
-    """
-    extractor = FeatureExtractor(Matcher(topic).segmenter, kb)
-    page_counts = count_documents(
-        extractor.entity_features(page) for page, _ in _hide_site_texts(on)
-    )
-    known_words = {fold(keyword.text) for keyword in topic.keywords} | topic.features.keys()
-    min_pages = 2 if len(on) >= MIN_PAGES_FOR_SHARED_WORDS else 1
-    shares = {
-        word: number / len(on)
-        for word, number in page_counts.items()
-        if number >= min_pages and word not in known_words and is_term(word)
-    }
-    new_features = {
-        word: round(share / 2, 4) for word, share in strongest_words(shares, MAX_FEATURES).items()
-    }
-    sources = {
-        word: f"what entities on {page_counts[word]} of {format_count(len(on), 'example')} are"
-        for word in new_features
-    }
-    return msgspec.structs.replace(
-        topic, features={**topic.features, **new_features}, sources={**topic.sources, **sources}
-    )
 
 
 # -- testing -------------------------------------------------------------------------
