@@ -154,7 +154,7 @@ def test_list_without_a_date_is_no_news(alerts: AlertsFixture) -> None:
 
 def test_near_duplicate_is_folded_and_not_sent(alerts: AlertsFixture) -> None:
     alert = alerts.checked_alert()
-    text = article("足球", 1)
+    text = article("足球", 1) + article("足球", 2)
     for path in ("/a", "/b"):
         alerts.crawled.page(path, "足球", text)
     alerts.check()
