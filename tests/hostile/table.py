@@ -1,6 +1,5 @@
 """All behaviours, by id."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from tests.hostile import bodies, escapes, framing, rules, texts, tls, traps
@@ -29,10 +28,3 @@ def prepare() -> None:
     for case in table().values():
         if case.url.startswith("https:") and case.hello is None:
             authority().context(case.tls, case.name)
-
-
-def printed(cases: Iterable[Case]) -> str:
-    """The table in Markdown."""
-    lines = ["| id | the server | ends |", "|---|---|---|"]
-    lines += [f"| {case.id} | {case.does} | {' or '.join(case.expect.ends)} |" for case in cases]
-    return "\n".join(lines)
