@@ -122,13 +122,13 @@ def _function_lines(mutant: Mutant) -> tuple[int, int, int]:
 
     The first line is 0 outside of functions.
     """
-    found = 0, 0, sys.maxsize
+    innermost = 0, 0, sys.maxsize
     for node in ast.walk(ast.parse(mutant.file.read_text("utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             end = node.end_lineno or 0
-            if node.lineno <= mutant.line <= end and node.lineno > found[0]:
-                found = node.lineno, node.body[0].lineno, end + 1
-    return found
+            if node.lineno <= mutant.line <= end and node.lineno > innermost[0]:
+                innermost = node.lineno, node.body[0].lineno, end + 1
+    return innermost
 
 
 def _passing(items: list[pytest.Item]) -> list[pytest.Item]:

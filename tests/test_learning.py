@@ -101,8 +101,8 @@ def test_links_of_other_pages_rise_when_their_penalty_shrinks(walk: Walk) -> Non
 
 def test_waiting_url_is_raised_to_a_priority_and_not_lowered(walk: Walk) -> None:
     evidence, table = walk.strategy.seed(), walk.url_table
-    for least, priority in ((7.0, 7.0), (6.0, 7.0), (8.0, 8.0)):
-        walk.link_handler.raise_to(1, evidence, least, None)
+    for requested, priority in ((7.0, 7.0), (6.0, 7.0), (8.0, 8.0)):
+        walk.link_handler.raise_to(1, evidence, requested, None)
         assert table.priority[1] == priority
     table.set_state(2, UrlState.DONE)
     before = table.priority[2]

@@ -156,12 +156,12 @@ def detect_software(generator: str, source: bytes, host: str) -> str:
         named = (a.name for a in applications if a.generator.search(generator))
         return next(named, "")
     ends = source[:_HEAD_BYTES] + b"\n" + source[_HEAD_BYTES:][-_FOOT_BYTES:]
-    found = {
+    owners = {
         knowledge.mark_owners[mark]
         for mark, start, _ in knowledge.marks.find_matches_as_indexes(ends, overlapping=True)
         if ends[start : start + 1] != b"/" or _is_on_host(ends[:start], host.encode())
     }
-    return applications[min(found)].name if found else ""
+    return applications[min(owners)].name if owners else ""
 
 
 def _is_on_host(before: bytes, host: bytes) -> bool:
