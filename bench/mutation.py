@@ -105,8 +105,8 @@ class Mutation:
         first, body, last = _function_lines(mutant)
         lines = range(mutant.line, body - 1, -1)
         executed = next((n for n in lines if contexts.get(n)), None) if first else None
-        chosen_lines = [executed] if executed else range(first, last)
-        names = {name for line in chosen_lines for name in contexts.get(line, ())}
+        lines = range(executed, executed + 1) if executed else range(first, last)
+        names = {name for line, tests in contexts.items() if line in lines for name in tests}
         ordered = sorted(names & self._seconds.keys(), key=self._seconds.__getitem__)
         total, chosen = 0.0, list[str]()
         for name in ordered:

@@ -3,7 +3,8 @@
 import pytest
 
 from focus.engine.hit_rates import _MAX_QUEUES_UPDATED, EXPLORATION_INTERVAL
-from focus.records import FALLBACK_PRIORITY, Page, RecentTally, Tally, UrlState
+from focus.engine.links import _halved_link
+from focus.records import FALLBACK_PRIORITY, Link, Page, RecentTally, Tally, UrlState
 from focus.score.strategy.base import Strategy
 from tests.support.drawn import Walk, link, page
 from tests.test_strategies import make, parent
@@ -204,3 +205,10 @@ def test_fallback_raises_oldest_link_of_most_relevant_page(walk: Walk) -> None:
     assert totals.fallback == 0.0
     walk.link_handler.hit_rates.count_result(ids["best"], None)
     assert totals.fallback == 1.0
+
+
+def test_scores_of_a_nofollow_link_are_halved() -> None:
+    names = [name for name in Link.__struct_fields__ if name.endswith("_score")]
+    halved = _halved_link(link("a", **dict.fromkeys(names, 0.5)))
+    assert {name: getattr(halved, name) for name in names} == dict.fromkeys(names, 0.25)
+    assert len(names) == 6

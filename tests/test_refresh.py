@@ -236,6 +236,7 @@ async def test_revisit_failure_keeps_stored_page(rounds: Rounds, web: TinyWeb) -
     assert (first["checked_at"] // DAY, first["tried_at"] // DAY) == (10, 11)
     assert rounds.states() == {"done": 3}
     assert rounds.crawl.unit_of_work.totals.unanswered == 2
+    assert rounds.crawl.unit_of_work.failures == {"protocol": 1}
 
 
 async def test_revisit_retry_remains_a_revisit(rounds: Rounds) -> None:

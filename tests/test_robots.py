@@ -105,6 +105,7 @@ def test_allows_rules_before_any_agent_are_ignored() -> None:
     ("Disallow: /*.gif$", "/x/y.gif?z", True),
     ("Disallow: /a$", "/a", False),
     ("Disallow: /a$", "/ab", True),
+    ("Disallow: /ab$\nAllow: /*b", "/ab", False),
     ("Disallow: /a*b*c", "/a-b-c-d", False),
     ("Disallow: /a*b*c", "/a-c-b", True),
     ("Disallow: /*a$", "/a", False),
