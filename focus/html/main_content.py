@@ -299,12 +299,16 @@ def _heaviest_blocks(blocks: Sequence[Block], is_frame: Sequence[bool]) -> Seque
     )
     is_list = False
     if weight < MIN_TEXT_WEIGHT:
-        title_weights = [len(b.text.encode("utf-8", "replace")) - MENU_WORD_BYTES for b in blocks]
+        title_weights = [_byte_size(b) - MENU_WORD_BYTES for b in blocks]
         run = _heaviest_run(blocks, title_weights, is_frame)
-        is_list = run[2] > 2 * weight
+        is_list = run[2] > 2 * max(weight, sum(map(_byte_size, blocks[first:end])))
         first, end = run[:2] if is_list else (first, end)
     run_blocks = [blocks[at] for at in range(first, end) if not is_frame[at]]
     return run_blocks if is_list else _without_listed_links(run_blocks)
+
+
+def _byte_size(block: Block) -> int:
+    return len(block.text.encode("utf-8", "replace"))
 
 
 def _heaviest_run(
