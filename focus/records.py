@@ -30,6 +30,8 @@ FRONTIER_EMPTY = mark("no URLs left")
 FOLLOWING_FORBIDDEN = mark("the pages forbid following their links")
 COMPLETE = (FRONTIER_EMPTY, FOLLOWING_FORBIDDEN)
 """Reasons of the end of a crawl that has no URL left."""
+JUDGE_PART = "judge:"
+"""Beginning of the part of a relevance that a judge answered; the name of the judge follows."""
 
 
 ReportProgress = Callable[[float, float], None]

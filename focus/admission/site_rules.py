@@ -159,14 +159,15 @@ def detect_software(generator: str, source: bytes, host: str) -> str:
     owners = {
         knowledge.mark_owners[mark]
         for mark, start, _ in knowledge.marks.find_matches_as_indexes(ends, overlapping=True)
-        if ends[start : start + 1] != b"/" or _is_on_host(ends[:start], host.encode())
+        if ends[start : start + 1] != b"/"
+        or _is_on_host(ends[max(0, start - _MARK_LOOKBACK) : start], host.encode())
     }
     return applications[min(owners)].name if owners else ""
 
 
 def _is_on_host(before: bytes, host: bytes) -> bool:
     """Return whether an address whose path follows a text is on the page's own host."""
-    start = re.split(rb"[\s\"'(=]", before[-_MARK_LOOKBACK:])[-1]
+    start = re.split(rb"[\s\"'(=]", before)[-1]
     address = re.sub(rb"\A(?:https?:)?(?=//)", b"", start)
     return not address.startswith(b"//") or address[2:].partition(b"/")[0] == host
 

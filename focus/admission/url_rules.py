@@ -417,16 +417,17 @@ def url_kinds(url: str, view: str = "") -> list[str]:
     """
     pattern = url_pattern(url)
     own, *parameters = kinds_from_pattern(pattern)
-    path = path_and_query(url).partition("?")[0]
+    rest = path_and_query(url)
+    path = rest.partition("?")[0]
     parameters += [MEMBERS] * is_member_url(url)
     folders = dict.fromkeys(_FOLDER.findall(path))
     first = path.split("/", 3)[1] if path.count("/") > 2 else ""
     parameters += [f"*/{name}/" for name in folders if name == first or f"/{name}/" not in own]
-    if ending := _ENDING.search(path_and_query(url)):
+    if ending := _ENDING.search(rest):
         parameters.append(f"*/{ending[1]}")
     if view:
         parameters.append(view)
-    if match := _NAMESPACE.search(path_and_query(url)):
+    if match := _NAMESPACE.search(rest):
         return [f"{own} {match[1]}:{match[2] or ''}", f"{match[1]}:", *parameters]
     return [own, *parameters]
 

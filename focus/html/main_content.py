@@ -37,7 +37,7 @@ MAX_LINK_SHARE = 0.6  # of a block in the run; above it, a list of related pages
 MAX_GAP = 400  # characters; maximum cost of one interruption, such as a table of contents
 MIN_SENTENCE_CHARS = 40  # characters outside links of a sentence without punctuation
 IMPRINT_COST = 40  # a copyright line ends the content unless much more text follows
-MIN_TEXT_WEIGHT = 300  # a lighter text is replaced by a list of twice its weight
+MIN_TEXT_WEIGHT = 300  # a lighter text is replaced by a list of twice its size in bytes
 MIN_COMMENTED_CHARS = 200  # outside links before a heading of comments
 MENU_WORD_BYTES = 10  # UTF-8 bytes of a word in a menu: ten letters, three ideographs
 MIN_ROOT_SHARES = {1: 0.6, 2: 0.3}  # of the remaining text, by certainty of the root
@@ -299,16 +299,12 @@ def _heaviest_blocks(blocks: Sequence[Block], is_frame: Sequence[bool]) -> Seque
     )
     is_list = False
     if weight < MIN_TEXT_WEIGHT:
-        title_weights = [_byte_size(b) - MENU_WORD_BYTES for b in blocks]
-        run = _heaviest_run(blocks, title_weights, is_frame)
-        is_list = run[2] > 2 * max(weight, sum(map(_byte_size, blocks[first:end])))
+        sizes = [len(b.text.encode("utf-8", "replace")) for b in blocks]
+        run = _heaviest_run(blocks, [size - MENU_WORD_BYTES for size in sizes], is_frame)
+        is_list = run[2] > 2 * sum(sizes[first:end])
         first, end = run[:2] if is_list else (first, end)
     run_blocks = [blocks[at] for at in range(first, end) if not is_frame[at]]
     return run_blocks if is_list else _without_listed_links(run_blocks)
-
-
-def _byte_size(block: Block) -> int:
-    return len(block.text.encode("utf-8", "replace"))
 
 
 def _heaviest_run(

@@ -23,7 +23,7 @@ import msgspec
 from focus.config import CrawlConfig
 from focus.engine.transports import Scorer
 from focus.i18n import Msg, mark, msg
-from focus.records import Page
+from focus.records import JUDGE_PART, Page
 from focus.score.relevance import relevance_threshold
 from focus.storage import writer
 from focus.store import Store
@@ -114,7 +114,7 @@ class Consultation:
             page,
             relevance=answer,
             is_relevant=is_relevant,
-            part_scores={**page.part_scores, f"judge:{self._judge.name}": answer},
+            part_scores={**page.part_scores, JUDGE_PART + self._judge.name: answer},
             body_zstd=page.body_zstd if is_relevant or self._analysis.keep == "all" else b"",
         )
 

@@ -12,7 +12,7 @@ import msgspec
 
 from focus.config import AnalysisConfig, CrawlConfig
 from focus.html.parser import main_text_from_html
-from focus.records import FALLBACK_PRIORITY, SEED_PRIORITY, UrlState
+from focus.records import FALLBACK_PRIORITY, JUDGE_PART, SEED_PRIORITY, UrlState
 from focus.score.graph.pagerank import PageRank
 from focus.score.matching import Matcher, fold_body, topic_segmenter
 from focus.score.relevance import RELEVANCE, make_model, relevance_threshold
@@ -102,7 +102,7 @@ def _with_relevance_rule(analysis: AnalysisConfig, why: Why) -> Why:
 
 def is_judge_part(part: str) -> bool:
     """Return whether a part of a relevance is the answer of a judge."""
-    return part.startswith("judge:")
+    return part.startswith(JUDGE_PART)
 
 
 def _few_terms(reader: DatabaseReader, crawl: int, config: CrawlConfig, why: Why) -> list[str]:

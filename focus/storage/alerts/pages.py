@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from focus.records import UrlState
+from focus.records import JUDGE_PART, UrlState
 from focus.storage.alerts.database import Statements
 from focus.storage.alerts.records import MatchablePage, SiteFigures, WatchedSite
 from focus.storage.schema import LAST_ID, TEMPLATE_SQL, row_id
@@ -19,7 +19,7 @@ _TEMPLATE = TEMPLATE_SQL.format(page="p.id", queue="u.queue")
 _PAGES = f"""
 SELECT p.id, p.nth, x.url, x.title, x.keywords, x.description, x.language, p.fetched_at, p.simhash,
 u.state = {int(UrlState.DONE)} AND NOT p.noindex AND p.index_page = 0, {_TEMPLATE},
-(SELECT value FROM json_each(x.parts) WHERE key LIKE 'judge:%')
+(SELECT value FROM json_each(x.parts) WHERE key LIKE '{JUDGE_PART}%')
 FROM page p JOIN page_text x ON x.id = p.id JOIN url u ON u.id = p.id
 """
 _AFTER = _PAGES + "WHERE p.crawl = ? AND p.nth > ? AND p.nth <= ? ORDER BY p.nth LIMIT ?"
