@@ -330,6 +330,10 @@ def test_hub_and_authority_scores_are_stored(focus: Focus, web: Path) -> None:
     assert max(row["hub"] for row in rows) == 1.0
     values = [row["authority"] for row in rows]
     assert values == sorted(values, reverse=True)
+    sort = ("--sort", "authority", "--limit", "3", "--fields", "url,authority")
+    both = focus("export", "--db", "a.db", "--db", "a.db", *sort).out.splitlines()
+    one = focus("export", "--db", "a.db", *sort).out.splitlines()
+    assert both == [one[0], one[0], one[1]], "the best of both databases"
 
 
 def test_same_command_continues_crawl(focus: Focus, web: Path) -> None:

@@ -23,7 +23,14 @@ from hypothesis import strategies as st
 from pytest import CaptureFixture, MonkeyPatch
 
 from focus.errors import ConfigError, ExportError
-from focus.report.export import FORMATS, choose_format, write_csv, write_jsonl, write_rows
+from focus.report.export import (
+    FORMATS,
+    choose_format,
+    merge_rows,
+    write_csv,
+    write_jsonl,
+    write_rows,
+)
 from focus.storage.whole_file import write_whole
 from tests.support.cases import cases
 from tests.test_reader import make
@@ -117,6 +124,15 @@ def test_csv_cell_with_any_separator_begins_no_formula(values: list[str], separa
     text = file.getvalue().decode()
     for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
         assert not [cell for cell in row if cell.startswith(tuple("=+-@"))]
+
+
+# -- Several sources --------------------------------------------------------------------------
+
+
+def test_merge_rows_by_last_field_removes_it() -> None:
+    sources = [[("a", 9), ("b", 1), ("x", None)], [("c", 5), ("y", None)]]
+    assert "".join(row[0] for row in merge_rows(sources, by_last=True)) == "acbxy"
+    assert list(merge_rows(sources, by_last=False)) == [*sources[0], *sources[1]]
 
 
 # -- SQLite -----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,7 @@ _PUBLISHED = ("since_published", "until_published")
 def export(db: tuple[Path, ...], **options: Any) -> None:
     """Write pages as JSON lines, CSV, Parquet or SQLite.
 
+    Pages of several databases are merged by --sort, otherwise they follow one after the other.
     The file is written completely or not at all. Parquet needs the extra focus-crawler[parquet].
     An SQLite file has one table, pages.
 
@@ -88,10 +89,10 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
     Example:
         focus export --relevant --sort quality --fields url,title,relevance -o best.jsonl
     """
-    from focus.report.export import choose_format
+    from focus.report.export import choose_format, merge_rows
     from focus.report.export import write_rows as write
     from focus.storage.reader import DatabaseReader
-    from focus.storage.results import FIELDS, Selection, field_types
+    from focus.storage.results import FIELDS, SORT_FIELDS, Selection, field_types
 
     names = [name.strip() for name in (options["fields"] or "").split(",") if name.strip()]
     out = None if str(options["output"]) == "-" else options["output"]
@@ -115,7 +116,11 @@ def export(db: tuple[Path, ...], **options: Any) -> None:
         fields = names or FIELDS
         if options["text_by"] == "trafilatura":
             fields = ["trafilatura_text" if name == "text" else name for name in fields]
-        rows = chain.from_iterable(reader.iter_rows(selection, fields) for reader in readers)
+        keys = [SORT_FIELDS[selection.sort]] if selection.sort and len(readers) > 1 else []
+        rows = merge_rows(
+            [reader.iter_rows(selection, [*fields, *keys]) for reader in readers],
+            by_last=bool(keys),
+        )
         number = write(
             islice(rows, options["limit"]), types, format=file_format, out=out, bom=options["bom"]
         )

@@ -9,15 +9,17 @@ export without an error.
 from __future__ import annotations
 
 import csv
+import heapq
 import io
 import os
 import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -34,6 +36,19 @@ Columns = Mapping[str, Any]
 CHUNK_ROWS = 512  # rows per write
 PARQUET_CHUNK_ROWS = 10_000  # rows per row group
 CHUNK_CHARS = 32 * 1024 * 1024  # of text in a chunk, if reached before the number of rows
+
+
+def merge_rows(sources: Sequence[Iterable[ExportRow]], *, by_last: bool) -> Iterator[ExportRow]:
+    """Yield the rows of several sources one source after the other, or merged by their last field.
+
+    `by_last` merges rows that are in descending order of the last field, None last, and removes it.
+
+    Example: `[("a", 9), ("b", 1)]` and `[("c", 5)]` become `("a",), ("c",), ("b",)`.
+    """
+    if not by_last:
+        return chain.from_iterable(sources)
+    rows = heapq.merge(*sources, key=lambda row: (row[-1] is not None, row[-1]), reverse=True)
+    return (row[:-1] for row in rows)
 
 
 def write_rows(

@@ -138,6 +138,12 @@ _ORDERS = {
     "published": f"{PUBLISHED} DESC, p.crawl, p.nth",
 }
 
+SORT_FIELDS = {
+    **{name: name for name in ("quality", "relevance", "authority", "hub", "published")},
+    "fetched": "fetched_at",
+}
+"""Field by whose value each order sorts, largest first."""
+
 
 def field_types(names: Sequence[str] = ()) -> dict[str, Any]:
     """Return the type of each field, by default of `FIELDS`; ConfigError for an unknown field.

@@ -260,4 +260,4 @@ UNTIL_PUBLISHED = option(
 )
 CRAWL = option("--crawl", default="latest", metavar="ID", help="Select the crawl.")
 JSON = option("--json", "as_json", is_flag=True, help="Print JSON.")
-DBS = option("--db", **_DB, multiple=True, help="The database (repeatable: one after the other).")
+DBS = option("--db", **_DB, multiple=True, help="The database (repeatable).")
