@@ -13,8 +13,6 @@ from bench.papers.experiment import FORMS, Claim, Experiment
 from bench.script import table
 from focus.metrics.significance import bootstrap_interval, mean
 
-WEBS = ("generated", "recorded")
-
 MIN_TOPICS = 4
 """The smallest number of topics for which a confidence interval is computed."""
 
@@ -59,7 +57,7 @@ class ExperimentResult(msgspec.Struct, frozen=True):
     """The results of an experiment on generated webs or on a recorded one.
 
     Attributes:
-        web: "generated" or "recorded".
+        web: "generated-0.1" for generated webs at a tenth of the paper's size, or "recorded".
         pages: Mean number of pages of a web.
         webs: Number of webs.
     """
@@ -138,15 +136,16 @@ def _figure(measure: str, value: float) -> str:
 def report(experiments: dict[str, Experiment], results: dict[str, list[ExperimentResult]]) -> str:
     """Return Markdown tables: verdicts by form and judge, then conditions of each experiment."""
     parts = []
+    webs = sorted({result.web for of_name in results.values() for result in of_name})
     for title, form, prefix in (
         ("As published, by labels", "published", ""),
         ("As published, by the model that steered the crawl", "published", "own_"),
         ("Tuned, by labels", "tuned", ""),
     ):
         rows = [row for name in results for row in _claim_rows(
-            name, experiments[name], results[name], form, prefix
+            name, experiments[name], results[name], webs, form, prefix
         )]  # fmt: skip
-        head = ["experiment", "claim", "the paper", *WEBS]
+        head = ["experiment", "claim", "the paper", *webs]
         parts.append(f"## {title}\n\n{table(head, rows)}")
     conditions = [
         [name, result.web, result.webs, f"{result.pages:,}", len(result.ways[0].topics),
@@ -159,7 +158,12 @@ def report(experiments: dict[str, Experiment], results: dict[str, list[Experimen
 
 
 def _claim_rows(
-    name: str, experiment: Experiment, results: Sequence[ExperimentResult], form: str, prefix: str
+    name: str,
+    experiment: Experiment,
+    results: Sequence[ExperimentResult],
+    webs: Sequence[str],
+    form: str,
+    prefix: str,
 ) -> Iterator[list[str]]:
     by_web = {result.web: result for result in results}
     for claim in experiment.claim:
@@ -167,7 +171,7 @@ def _claim_rows(
             continue
         cells = [
             verdict(by_web[web], claim, form, prefix + claim.measure) if web in by_web else ""
-            for web in WEBS
+            for web in webs
         ]
         if any(cells):
             yield [name, claim.text, claim.paper, *cells]

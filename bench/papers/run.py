@@ -85,9 +85,11 @@ def _generated(experiment: Experiment, seed: int, cache: Path) -> World:
 
 
 def _store(name: str, results: Sequence[ExperimentResult], size: str, options: Any) -> None:
+    is_generated = results[0].web == "generated"
     git = ["git", "describe", "--always", "--exclude=*", "--dirty"]
     result = msgspec.structs.replace(
         merge_webs(results),
+        web=f"generated-{options.scale:g}" if is_generated else "recorded",
         command=f"python -m bench.papers.run {name} {size}",
         commit=subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip(),
         date=f"{datetime.now(UTC):%Y-%m-%d}",
