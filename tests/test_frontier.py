@@ -132,6 +132,16 @@ def test_several_requests_per_host_start_a_delay_apart() -> None:
     assert [world.take(at) for at in (0.0, 0.9, 1.0, 5.0)] == ["h/0", None, "h/1", None]
 
 
+def test_delay_of_several_requests_begins_with_the_sending() -> None:
+    world = World({"h/0": 1, "h/1": 1, "h/2": 1}, delay_s=1.0, per_host=2, reports_sends=True)
+    assert (world.take(0.0), world.take(9.0)) == ("h/0", None)
+    world.frontier.record_send(world.host("h"), 9.5)
+    assert [world.take(at) for at in (10.59, 10.6)] == [None, "h/1"]
+    world.frontier.record_send(world.host("h"), 11.0)
+    world.finish("h/0", 11.05)  # an answer that arrives later than the sending
+    assert [world.take(at) for at in (12.04, 12.06)] == [None, "h/2"]
+
+
 def test_set_priority_moves_a_url_forward_once() -> None:
     world = World({"h/a": 1, "h/b": 0})
     world.frontier.set_priority(1, 5)

@@ -179,7 +179,8 @@ def test_parse_any_bytes_never_raises(body: bytes, path: str) -> None:
 
 @cases(
     "status, allowed",
-    (200, False), (206, False), (301, True), (401, True), (403, True), (404, True), (410, True),
+    (200, False), (206, False), (299, False), (300, True), (301, True),
+    (401, True), (403, True), (404, True), (410, True),
     (429, False), (500, False), (503, False), (0, False), (None, False),
 )  # fmt: skip
 def test_robots_from_response_status_precedes_body(status: int | None, allowed: bool) -> None:

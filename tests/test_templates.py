@@ -68,6 +68,7 @@ def learn(titles: Sequence[str], blocks: Sequence[Sequence[int]]) -> Templates:
     ("abcdefg", [[1], [1], [1], [], [], [], []], {1}, [0, 1, 2]),  # still on a quarter
     ("abcdefg", [[], [], [], [], [1], [1], [1]], set(), []),  # on less than half
     ("abcdefghijklmn", [[1]] * 3 + [[]] * 10 + [[2]], set(), [0, 1, 2] * 2),  # taken back
+    ("abcdefghijklmn", [[1]] * 3 + [[n] for n in range(2, 13)], set(), [0, 1, 2] * 2),
 )
 def test_learn_blocks(
     titles: str, blocks: list[list[int]], learned: set[int], corrected: list[int]
