@@ -226,13 +226,14 @@ def test_label_invalid_answer_is_reported_and_earlier_ones_are_stored(focus: Foc
 def test_label_misuse_prints_one_line(focus: Focus, tmp_path: Path) -> None:
     assert "there is no database" in focus(*label("none.db"))[2]
     focus(*crawl("a.db", "--relevance", "position"))
-    code, _, err = focus(*label("a.db"), said="y\n")
-    assert code == 2
-    assert "relevance model position: learns nothing from labels" in err
     (tmp_path / "other.toml").write_text('name = "篮球"\nkeywords = ["篮球"]\n', encoding="utf-8")
-    code, _, err = focus("label", "--topic", "other.toml", "--db", "a.db")
-    assert code == 2
-    assert "crawl 1 is about '足球', the topic file about '篮球'" in err
+    for topic, message in (
+        ("t.toml", "relevance model position: learns nothing from labels"),
+        ("other.toml", "crawl 1 is about '足球', the topic file about '篮球'"),
+        ("足球", "topic file 足球: cannot be read"),
+    ):
+        code, _, err = focus("label", "--topic", topic, "--db", "a.db", said="y\n")
+        assert code == 2 and message in err and "on topic?" not in err
     with database_lock(tmp_path / "a.db", pid=1):
         assert focus(*label("a.db"))[0] == 5
 
@@ -288,9 +289,7 @@ def test_check_teachable_other_models_are_refused() -> None:
 def test_make_snippet_begins_near_first_word() -> None:
     text = "前" * 300 + "足球" + "后" * 300
     shown = make_snippet(text, ["足球"])
-    assert shown.startswith("…前")
-    assert shown.endswith("后…")
-    assert "足球" in shown
+    assert shown.startswith("…前") and "足球" in shown and shown.endswith("后…")
     assert make_snippet("短文", ["足球"]) == "短文"
     assert "\x1b" not in make_snippet("\x1b[31m红", [])
 

@@ -44,12 +44,12 @@ def label(db: Path, crawl: str, topic: Path, limit: int, rank_only: bool) -> Non
     """
     import asyncio
 
-    from focus.commands.settings import read_topic
     from focus.learn.label_session import LabelSessionOptions, run_label_session
     from focus.learn.model_file import model_path, write_model_name
     from focus.storage.reader import DatabaseReader
+    from focus.topic.topic_file import read_topic_file
 
-    subject = read_topic(str(topic))
+    subject = read_topic_file(topic)
     with DatabaseReader(db.expanduser()) as reader:
         number = reader.crawl_id(crawl)
     model = Path(subject.model) if subject.model else model_path(topic)
