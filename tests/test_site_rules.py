@@ -1,6 +1,7 @@
 """Rules for the URLs of common web applications: actions, page variants, index pages."""
 
 import re
+from pathlib import Path
 from urllib.parse import quote
 
 from focus.admission.site_rules import (
@@ -185,6 +186,19 @@ def test_software_rules_spare_articles(software: str, url: str, reason: DropReas
     refusal = reason_against(f"http://a.test{quote(url, safe='/?&=%;:')}", software)
     assert (refusal and refusal.reason) is reason
     assert refusal is None or refusal.detail.startswith(f"{software}: ")
+
+
+@cases(
+    "row",
+    *Path(__file__).with_name("support").joinpath("software_urls.txt").read_text().splitlines(),
+)
+def test_documented_urls_of_software(row: str) -> None:
+    software, *roles = (part.strip() for part in row.split("|"))
+    assert software in load_knowledge().applications
+    for reason, urls in zip((ACTION, VARIANT, None), roles, strict=True):
+        for url in urls.split():
+            refusal = reason_against(f"http://a.test{url}", software)
+            assert (refusal and refusal.reason) is reason, url
 
 
 @cases(
