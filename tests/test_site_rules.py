@@ -168,8 +168,6 @@ async def test_seed_may_lead_to_a_log_in_page() -> None:
     ("MantisBT", "/bug_report_page.php", ACTION),
     ("klaus", "/ball/blob/master/doc/goal.txt", None), ("klaus", "/ball/tree/master/doc", None),
     ("klaus", "/ball/tree/master/doc/goal.txt", VARIANT),
-    ("Fossil", "/file?name=doc/goal.txt", None),
-    ("Fossil", "/annotate?filename=goal.txt&checkin=1f2e", VARIANT),
     ("hgweb", "/ball/file/tip/goal.txt", None),
     ("hgweb", "/ball/annotate/tip/goal.txt", VARIANT), ("Mezzanine", "/blog/goal/", None),
     ("Mezzanine", "/blog/tag/goal/feeds/rss/", VARIANT), ("Redmine", "/issues/5", None),
