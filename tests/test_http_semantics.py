@@ -180,6 +180,8 @@ def test_apply_refresh_header_without_body_counts_unless_error() -> None:
     assert apply_refresh(empty, None)[0].failure is None
     error = answer("0; url=/next", status=500, failure=FailureKind.HTTP_5XX)
     assert apply_refresh(error, None) == (error, None)
+    broken = answer("0; url=/next", failure=FailureKind.PROTOCOL)
+    assert apply_refresh(broken, None) == (broken, None)
 
 
 def test_apply_refresh_late_header_adds_one_link() -> None:
@@ -189,3 +191,6 @@ def test_apply_refresh_late_header_adds_one_link() -> None:
         links=[Link("http://a.test/next", url_fingerprint("http://a.test/next"), "a.test")]
     )
     assert apply_refresh(answer("60; url=/next"), before)[1] == before
+    urls = [f"http://a.test/{number}" for number in range(9)]
+    others = Page(links=[Link(url, url_fingerprint(url), "a.test") for url in urls])
+    assert len(apply_refresh(answer("60; url=/next"), others)[1].links) == 10

@@ -134,6 +134,7 @@ def test_store_cookies_domain_is_limited_to_site(domain: str, is_kept: bool) -> 
     ("sid=1; Expires=Thu Jan 01 1970 08:00:00 GMT", "", ""),
     ("sid=1; expires=Wed, 09 Nov 99 10:00:00", "", ""),
     ("sid=1; Expires=Tue, 01-Jan-69 00:00:00 GMT", "", "sid=1"),
+    ("sid=1; Expires=1970 Jan 2 00:00:00", "", ""),
     ("sid=1; Expires=soon", "", "sid=1"),
     ("sid=1; Max-Age=0", "", ""),
     ("sid=1; Max-Age=1x; Path=x; Domain=; Expires=", "", "sid=1"),
