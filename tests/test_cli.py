@@ -332,8 +332,8 @@ def test_hub_and_authority_scores_are_stored(focus: Focus, web: Path) -> None:
     assert values == sorted(values, reverse=True)
     sort = ("--sort", "authority", "--limit", "3", "--fields", "url,authority")
     both = focus("export", "--db", "a.db", "--db", "a.db", *sort).out.splitlines()
-    one = focus("export", "--db", "a.db", *sort).out.splitlines()
-    assert both == [one[0], one[0], one[1]], "the best of both databases"
+    rows_of_a = focus("export", "--db", "a.db", *sort).out.splitlines()
+    assert both == [rows_of_a[0], rows_of_a[0], rows_of_a[1]], "the best of both databases"
 
 
 def test_same_command_continues_crawl(focus: Focus, web: Path) -> None:

@@ -136,7 +136,7 @@ def _figure(measure: str, value: float) -> str:
 def report(experiments: dict[str, Experiment], results: dict[str, list[ExperimentResult]]) -> str:
     """Return Markdown tables: verdicts by form and judge, then conditions of each experiment."""
     parts = []
-    webs = sorted({result.web for of_name in results.values() for result in of_name})
+    webs = sorted({result.web for group in results.values() for result in group})
     for title, form, prefix in (
         ("As published, by labels", "published", ""),
         ("As published, by the model that steered the crawl", "published", "own_"),
