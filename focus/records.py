@@ -26,7 +26,7 @@ REVISIT_PRIORITY = -1e6
 """Highest priority of a revisit. Revisits come after all links."""
 
 
-FRONTIER_EMPTY = mark("no URLs left")
+FRONTIER_EMPTY = "frontier empty"
 FOLLOWING_FORBIDDEN = mark("the pages forbid following their links")
 COMPLETE = (FRONTIER_EMPTY, FOLLOWING_FORBIDDEN)
 """Reasons of the end of a crawl that has no URL left."""

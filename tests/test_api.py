@@ -63,7 +63,7 @@ async def test_crawl_async_iteration_yields_pages(web: Path) -> None:
 def test_crawl_run_stores_pages_for_database(web: Path, tmp_path: Path) -> None:
     db = tmp_path / "f.db"
     report = crawling(web, db, strategy="bfs").run()
-    assert report.stop_reason == "no URLs left"
+    assert report.stop_reason == "frontier empty"
     with focus.open(db) as store:
         assert [item.strategy for item in store.crawls()] == ["bfs"]
         assert store.status().crawl.pages == report.totals.pages

@@ -435,7 +435,7 @@ def fake_run(monkeypatch: MonkeyPatch, **fields: Any) -> None:
     """`session.run` gives this report instead of crawling."""
     tables = ("states", "failures", "dropped", "seed_failures", "revisits", "redirected_seeds")
     values: dict[str, Any] = dict.fromkeys(RunReport.__struct_fields__, 0)
-    values |= {"stop_reason": "no URLs left", "totals": Totals(pages=6), "run_pages": 6}
+    values |= {"stop_reason": "frontier empty", "totals": Totals(pages=6), "run_pages": 6}
     values |= {**{name: {} for name in tables}, "database": "x", "warc": None, **fields}
 
     async def run(*_: object, **__: object) -> RunReport:

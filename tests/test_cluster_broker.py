@@ -176,7 +176,7 @@ async def test_two_workers_fetch_all(cluster: Cluster, site: DemoServer, tmp_pat
     first, second = cluster.worker(), cluster.worker()
     async with cluster.workers(first, second):
         report = await cluster.crawl(config(site))
-    assert report.stop_reason == "no URLs left"
+    assert report.stop_reason == "frontier empty"
     assert pages(cluster.db) == await expected_pages(site, tmp_path)
     assert first.pages and second.pages
 
@@ -225,7 +225,7 @@ async def test_worker_dies_between_result_and_acknowledgement_its_page_is_reques
     await asyncio.wait([death])
     assert isinstance(death.exception(), EOFError)
     async with cluster.workers(cluster.worker()):
-        assert (await crawl).stop_reason == "no URLs left"
+        assert (await crawl).stop_reason == "frontier empty"
     first = site.log[begin]
     requests = [entry for entry in site.log[begin:] if entry[1:3] == first[1:3]]
     assert len(requests) == 1
@@ -248,7 +248,7 @@ async def test_broker_does_not_answer_for_the_tasks_they_go_to_another_queue(
     async with cluster.workers(cluster.worker(), cluster.worker()):
         report = await cluster.crawl(config(site))
         assert (await cluster_status(cluster.address))["workers"] == 2
-    assert report.stop_reason == "no URLs left"
+    assert report.stop_reason == "frontier empty"
     assert pages(cluster.db) == expected
     assert (asked[0].split(".")[2:], asked[-1].split(".")[2:]) == (["tasks"], ["tasks", "1"])
 
@@ -278,7 +278,7 @@ async def test_page_that_no_worker_survives_fails_as_poison(
     report = await cluster.crawl(config(site))
     restarting.cancel()
     await asyncio.wait([restarting])
-    assert report.stop_reason == "no URLs left"
+    assert report.stop_reason == "frontier empty"
     assert report.failures["poison"] == 1  # and no page that was with it in a worker
     assert deaths == 6
 
@@ -292,7 +292,7 @@ async def test_second_frontier_is_refused(cluster: Cluster, site: DemoServer) ->
         db = cluster.db.with_name("second.db")
         with pytest.raises(ClusterError, match="another frontier"):
             await run(config(site), RunPaths(db=db), Watcher(), runtime=second)
-        assert (await first).stop_reason == "no URLs left"
+        assert (await first).stop_reason == "frontier empty"
 
 
 def focus(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

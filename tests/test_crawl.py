@@ -106,7 +106,7 @@ async def test_robots_txt_comes_first_once_per_host(web: TinyWeb) -> None:
 async def test_breadth_first_follows_links_in_order_of_discovery(web: TinyWeb) -> None:
     run = await crawl(web)
     names = ["a.test/", "a.test/1", "a.test/2", "b.test/", "a.test/3", "b.test/x"]
-    assert (run.reason, run.pages) == ("no URLs left", [f"http://{name}" for name in names])
+    assert (run.reason, run.pages) == ("frontier empty", [f"http://{name}" for name in names])
 
 
 async def test_best_link_follows_topical_anchor_first(web: TinyWeb) -> None:
@@ -119,7 +119,7 @@ async def test_best_first_drops_least_relevant_urls_over_bound(web: TinyWeb) -> 
     run = await crawl(web, strategy="best-first", params={"bound": 3})
     expected = [f"http://{name}" for name in ("a.test/", "b.test/", "b.test/x", "a.test/1")]
     assert (run.pages, run.crawl.unit_of_work.drops) == (expected, {"frontier-full": 98})
-    assert run.reason == "no URLs left"
+    assert run.reason == "frontier empty"
 
 
 @pytest.mark.parametrize("concurrency", [1, 2, 16])
@@ -261,7 +261,7 @@ async def test_commit_is_due_when_it_is_waited_for(web: TinyWeb) -> None:
     transport = Patient(World(web), InlineScorer(TOPIC), start=start)
     engine = Crawl(config, transport, crawl_store=Forgetful())
     engine.add_seeds(["http://a.test/"])
-    assert await engine.run() == "no URLs left"
+    assert await engine.run() == "frontier empty"
 
 
 class Together(ReplayTransport):
@@ -298,7 +298,7 @@ async def test_other_tasks_run_between_responses() -> None:
     config = CrawlConfig(concurrency=64, strategy="bfs", analysis=TOPIC)
     engine = Noted(config, transport, crawl_store=Forgetful())
     engine.add_seeds(hosts)
-    assert await engine.run() == "no URLs left"
+    assert await engine.run() == "frontier empty"
     waiting.cancel()
     assert max(in_batch for in_batch, _ in seen) == len(hosts)
     assert all(turns >= in_batch - 1 for in_batch, turns in seen)
@@ -581,7 +581,7 @@ async def test_limited_crawl_waits_for_good_hosts(
     run = await crawl(web, seeds, strategy="best-link", concurrency=16, **options)
     assert sum("good" in url for url in run.pages) in good
     assert len(run.pages) == pages
-    assert run.reason == ("max-pages reached" if pages == 15 else "no URLs left")
+    assert run.reason == ("max-pages reached" if pages == 15 else "frontier empty")
 
 
 async def test_concurrent_crawl_with_budget_finds_good_pages_as_early() -> None:
@@ -651,7 +651,7 @@ async def test_host_is_requested_while_its_pages_are_scored() -> None:
     assert await web.rounds() == 3
     assert all(not host.active for host in engine.frontier.hosts)
     web.go.set()
-    assert await running == "no URLs left"
+    assert await running == "frontier empty"
     assert engine.url_table.counts[UrlState.DONE] == 3
     assert all(not host.active for host in engine.frontier.hosts), "let go once each"
 
@@ -662,7 +662,7 @@ async def test_number_of_unscored_pages_is_limited() -> None:
     _, running = web.start()
     assert await web.rounds() == MAX_UNSCORED + 1
     web.go.set()
-    assert await running == "no URLs left"
+    assert await running == "frontier empty"
     assert await web.rounds() == 2 * MAX_UNSCORED
 
 

@@ -209,7 +209,7 @@ def test_table_has_at_least_120_behaviours() -> None:
 
 
 def test_crawl_ends_within_time_and_memory(hostile_crawl: HostileCrawl) -> None:
-    assert hostile_crawl.report.stop_reason == "no URLs left"
+    assert hostile_crawl.report.stop_reason == "frontier empty"
     assert hostile_crawl.seconds < MAX_S
     assert hostile_crawl.growth < MAX_GROWTH
 

@@ -113,7 +113,7 @@ async def test_redirects_to_dead_names_are_requested_once(kind: K, locates: bool
     dead = frozenset(f"www.dead{page}.test" for page in range(pages))
     fault = NetworkFault(0.0, 1e9, dead, kind)
     ended = await run(share_links(pages), ("http://a.test/",), [fault], {}, locates=locates)
-    assert ended.reason == "no URLs left"
+    assert ended.reason == "frontier empty"
     assert ended.changes == [], "the live site answers all the time"
     assert ended.crawl.unit_of_work.totals.pages == pages
     requests = [ended.transport.sent[f"http://a.test/go{page}"] for page in range(pages)]
@@ -147,7 +147,7 @@ async def test_max_offline_with_answered_probes_ends_the_crawl() -> None:
 async def test_url_that_always_fails_is_returned_to_its_queue_twice() -> None:
     """Probes fail and are answered in turn, and one page never is."""
     ended = await run_with_failing_probes(1, max_offline_s=3600.0)
-    assert ended.reason == "no URLs left"
+    assert ended.reason == "frontier empty"
     assert ended.transport.sent["http://a.test/1"] <= MAX_RETURNS + POLICIES[K.UNREACHABLE].tries
 
 
@@ -157,7 +157,7 @@ async def test_verdict_hosts_resumes_the_crawl() -> None:
     web.page("http://a.test/")
     outcomes: dict[str, list[K | None]] = {"a.test": [K.UNREACHABLE, K.TIMEOUT, K.CONNECT]}
     ended = await run(web, ("http://a.test/",), [], outcomes)
-    assert ended.reason == "no URLs left"
+    assert ended.reason == "frontier empty"
     assert not ended.crawl.outages.is_paused
 
 
@@ -245,9 +245,9 @@ async def test_random_outcomes_end_after_few_requests_and_lose_nothing(
     pages = {f"http://{host}/{n}" for host, n in product(live, ["", *range(PAGES)])}
     states = ended.states(pages)
     if outage is None:
-        assert ended.reason == "no URLs left"
+        assert ended.reason == "frontier empty"
         assert transport.probes.total() <= 30
-    if ended.reason == "no URLs left":
+    if ended.reason == "frontier empty":
         assert states == {UrlState.DONE: len(pages)}
     else:
         assert ended.reason == "offline" and outage is not None

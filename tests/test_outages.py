@@ -75,9 +75,9 @@ async def test_crawl_in_outage_of_all_hosts_loses_nothing(
         assert runs.count(UrlState.WAITING) > 0
         assert 1200.0 <= runs.took_s <= 1200.0 + begin_s + 60.0
         runs.at += 3 * DAY
-        assert await runs.run() == "no URLs left"
+        assert await runs.run() == "frontier empty"
     else:
-        assert reason == "no URLs left"
+        assert reason == "frontier empty"
         back = runs.at - runs.took_s + begin_s + length_s
         assert min(hit.at for hit in runs.web.log if hit.at >= back) - back <= 45.0
     assert (runs.count(UrlState.DONE), runs.count(UrlState.FAILED)) == (ALL, 0)
@@ -90,7 +90,7 @@ async def test_crawl_in_outage_of_all_hosts_loses_nothing(
 )
 async def test_captive_portal_harmless(tmp_path: Path, begin_s: float, how: dict[str, Any]) -> None:
     runs = FaultyRuns(world(), tmp_path, SEEDS, max_offline_s=1200.0)
-    assert await runs.run(NetworkFault(begin_s, 600.0, **how)) == "no URLs left"
+    assert await runs.run(NetworkFault(begin_s, 600.0, **how)) == "frontier empty"
     assert runs.changes[0] is not None, "it was told as an outage"
     assert runs.count(UrlState.DONE) == ALL
     assert (runs.count(UrlState.FAILED), runs.count(UrlState.DROPPED)) == (0, 0)
@@ -103,7 +103,7 @@ async def test_next_run_behind_captive_portal_keeps_waiting_urls(tmp_path: Path)
     runs.at += 3600.0
     assert await runs.run(NetworkFault(0.0, DAY, portal="http://login.hotel/")) == "offline"
     assert runs.count(UrlState.WAITING) == waiting
-    assert await runs.run() == "no URLs left"
+    assert await runs.run() == "frontier empty"
     assert runs.count(UrlState.DONE) == ALL
 
 
@@ -111,7 +111,7 @@ async def test_host_that_redirects_everything_is_followed(tmp_path: Path) -> Non
     runs = FaultyRuns(world(), tmp_path, SEEDS)
     fault = NetworkFault(5.0, DAY, frozenset({"b.test"}), portal="http://moved.test/")
     runs.web.page("http://moved.test/")
-    assert await runs.run(fault) == "no URLs left"
+    assert await runs.run(fault) == "frontier empty"
     assert runs.changes == []
     assert "http://moved.test/" in runs.fetched_urls
 
@@ -119,28 +119,28 @@ async def test_host_that_redirects_everything_is_followed(tmp_path: Path) -> Non
 async def test_dead_host_of_many_is_abandoned_until_the_next_run(tmp_path: Path) -> None:
     runs = FaultyRuns(world(), tmp_path, SEEDS)
     dead = NetworkFault(5.0, DAY, frozenset({"b.test"}), K.TIMEOUT)
-    assert await runs.run(dead) == "no URLs left"
+    assert await runs.run(dead) == "frontier empty"
     assert runs.changes == [], "the others answer: we are not offline"
     assert runs.crawl.frontier.host("b.test").is_abandoned
     assert runs.crawl.unit_of_work.failures["host-given-up"] > 0
     runs.at += DAY
     asked = len(runs.transport.failed_requests)
-    assert await runs.run(dead._replace(begin=0.0)) == "no URLs left"
+    assert await runs.run(dead._replace(begin=0.0)) == "frontier empty"
     assert asked and len(runs.transport.failed_requests) <= 3, "one robots.txt and no more"
     runs.at += DAY
-    assert await runs.run() == "no URLs left"
+    assert await runs.run() == "frontier empty"
     assert runs.count(UrlState.DONE) == ALL
 
 
 @pytest.mark.parametrize("kind", [K.CONNECT, K.DNS, K.TIMEOUT])
 async def test_single_dead_host_is_abandoned_for_the_run(tmp_path: Path, kind: K) -> None:
     runs = FaultyRuns(world(("a.test",)), tmp_path, ("http://a.test/",))
-    assert await runs.run(NetworkFault(0.0, DAY, kind=kind)) == "no URLs left"
+    assert await runs.run(NetworkFault(0.0, DAY, kind=kind)) == "frontier empty"
     assert runs.took_s < 120.0
     assert runs.changes == []
     assert (runs.count(UrlState.DONE), runs.count(UrlState.FAILED)) == (0, 1)
     runs.at += DAY
-    assert await runs.run() == "no URLs left"
+    assert await runs.run() == "frontier empty"
     assert runs.count(UrlState.DONE) == PAGES + 1
 
 
@@ -148,7 +148,7 @@ async def test_single_dead_host_is_abandoned_for_the_run(tmp_path: Path, kind: K
 @pytest.mark.parametrize("length_s", [10.0, 300.0])
 async def test_unreachable_single_host_is_awaited(tmp_path: Path, kind: K, length_s: float) -> None:
     runs = FaultyRuns(world(("a.test",)), tmp_path, ("http://a.test/",))
-    assert await runs.run(NetworkFault(5.0, 5.0 + length_s, kind=kind)) == "no URLs left"
+    assert await runs.run(NetworkFault(5.0, 5.0 + length_s, kind=kind)) == "frontier empty"
     assert (runs.count(UrlState.DONE), runs.count(UrlState.FAILED)) == (PAGES + 1, 0)
     assert len(runs.changes) in (0, 2), "it went away and came back, if it was noticed at all"
 
@@ -161,7 +161,7 @@ async def test_refused_seed_without_robots_is_requested_next_run(tmp_path: Path,
     await runs.run(NetworkFault(0.0, DAY, kind=kind))
     assert runs.count(UrlState.DONE) == 0
     runs.at += DAY
-    assert await runs.run() == "no URLs left"
+    assert await runs.run() == "frontier empty"
     assert runs.count(UrlState.DONE) == PAGES + 1
 
 
@@ -170,9 +170,9 @@ async def test_seed_without_scheme_in_next_run_is_requested_over_https(tmp_path:
     web.page("https://a.test/")
     web.fail("http://a.test/robots.txt", K.CONNECT)
     runs = FaultyRuns(web, tmp_path, ("a.test",))
-    assert await runs.run(NetworkFault(0.0, DAY, kind=K.CONNECT)) == "no URLs left"
+    assert await runs.run(NetworkFault(0.0, DAY, kind=K.CONNECT)) == "frontier empty"
     runs.at += DAY
-    assert await runs.run() == "no URLs left"
+    assert await runs.run() == "frontier empty"
     assert runs.count(UrlState.DONE) == 1
 
 
@@ -199,7 +199,7 @@ async def test_hundreds_of_dead_hosts_are_no_outage(tmp_path: Path) -> None:
     web.page("http://a.test/11", links=dead)
     runs = FaultyRuns(web, tmp_path, ("http://a.test/",))
     hosts = frozenset(f"gone{n}.test" for n in range(300))
-    assert await runs.run(NetworkFault(0.0, DAY, hosts, K.DNS)) == "no URLs left"
+    assert await runs.run(NetworkFault(0.0, DAY, hosts, K.DNS)) == "frontier empty"
     assert (runs.changes, runs.count(UrlState.FAILED)) == ([], 300)
     asked = sum(hit.url.endswith("robots.txt") for hit in web.log)
     assert asked <= 1 + 20, "a false alarm makes the next one rarer"
@@ -210,7 +210,7 @@ async def test_host_on_probation_after_an_answer_may_fail_again(tmp_path: Path) 
     await runs.run(NetworkFault(3.0, DAY, kind=K.CONNECT))
     assert runs.crawl.frontier.host("a.test").is_abandoned
     runs.at += DAY
-    assert await runs.run(NetworkFault(3.0, 7.0, kind=K.CONNECT)) == "no URLs left"
+    assert await runs.run(NetworkFault(3.0, 7.0, kind=K.CONNECT)) == "frontier empty"
     assert runs.count(UrlState.DONE) == PAGES + 1, "it may fail now and then as any other"
 
 
@@ -241,7 +241,7 @@ async def test_stop_while_offline_keeps_all_urls(tmp_path: Path, begin_s: float)
     assert runs.count(UrlState.FAILED) == runs.count(UrlState.FETCHING) == 0
     runs.at += DAY
     runs.config = msgspec.structs.replace(runs.config, limits=LimitConfig())
-    assert await runs.run() == "no URLs left"
+    assert await runs.run() == "frontier empty"
     assert runs.count(UrlState.DONE) == ALL
 
 

@@ -346,7 +346,7 @@ def test_summary_lines_interrupted_crawl_tells_how_to_continue() -> None:
     ("max-pages reached", "has its 1,000 pages already, so this run fetched nothing; raise "),
     ("target reached", "already has its 313 relevant pages; raise --target or use --fresh."),
     ("max-requests reached", "already made its 1,200 requests; raise --max-requests or"),
-    ("no URLs left", "is complete: no URLs are waiting after 1,000 pages; use --fresh"),
+    ("frontier empty", "is complete: no URLs are waiting after 1,000 pages; use --fresh"),
 )
 def test_summary_lines_finished_crawl_says_nothing_to_do(reason: str, line: str) -> None:
     result = report(resumed=True, run_requests=0, run_pages=0, stop_reason=reason)
@@ -356,7 +356,7 @@ def test_summary_lines_finished_crawl_says_nothing_to_do(reason: str, line: str)
 
 
 def test_exit_code_for_each_stop_reason() -> None:
-    none = report(totals={"requests": 3}, run_pages=0, stop_reason="no URLs left")
+    none = report(totals={"requests": 3}, run_pages=0, stop_reason="frontier empty")
     assert exit_code(report()) == 0
     assert exit_code(none) == 3
     for reason, code in (("interrupted", 130), ("terminated", 0)):

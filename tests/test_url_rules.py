@@ -242,7 +242,7 @@ async def test_permalinks_of_a_forum_are_requested_last_and_dropped(strategy: st
     assert len(run.pages) == 41 + len(posts) and len(posts) < 40
     assert sum(n < 41 for n in posts) <= 6  # the others come after the topics
     assert run.crawl.unit_of_work.drops["url-rule"] == 240 - len(posts)
-    assert run.reason == "no URLs left"
+    assert run.reason == "frontier empty"
 
 
 async def test_second_addresses_and_members_of_a_forum_cost_a_few_requests() -> None:

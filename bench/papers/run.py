@@ -257,7 +257,7 @@ def _topic_result(
     """Return the means over orders of the seeds."""
     crawls = [_crawl_measures(experiment, entry.truth, outcome) for outcome in outcomes]
     numbers = {name: round(mean([crawl[name] for crawl in crawls]), 6) for name in crawls[0]}
-    is_complete = all(outcome.stop != "no URLs left" for outcome in outcomes)
+    is_complete = all(outcome.stop != "frontier empty" for outcome in outcomes)
     return TopicResult(entry.task.name, numbers, is_complete)
 
 

@@ -24,7 +24,7 @@ from focus.text.formatting import (
     printable,
     scripts_needed_message,
 )
-from focus.text.reason_labels import explain_codes
+from focus.text.reason_labels import explain_codes, reason_label
 
 NOTHING_FETCHED, TOO_MANY_FAILURES, OFFLINE, INTERRUPTED = 3, 4, 8, 130
 
@@ -138,7 +138,7 @@ def summary_lines(report: RunReport) -> list[str]:
         say(
             "Crawl {crawl} ended: {stop_reason}.",
             crawl=report.crawl,
-            stop_reason=say(report.stop_reason),
+            stop_reason=say(reason_label(report.stop_reason)),
         ),
         *format_table(rows),
     ]

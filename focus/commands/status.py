@@ -19,6 +19,7 @@ from focus.text.formatting import (
     format_table,
     printable,
 )
+from focus.text.reason_labels import reason_label
 
 if TYPE_CHECKING:
     from focus.storage.request_uses import PatternUse, RequestUses
@@ -146,9 +147,9 @@ def poor_pattern_row(use: PatternUse) -> tuple[str, ...]:
 
 
 def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:
-    ended = (
-        say(crawl.reason) if crawl.reason else (say("running") if crawl.running else say("killed"))
-    )
+    ended = say("running") if crawl.running else say("killed")
+    if crawl.reason:
+        ended = say(reason_label(crawl.reason))
     return (
         str(crawl.id),
         printable(crawl.topic, 24),

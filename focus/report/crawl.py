@@ -20,6 +20,7 @@ from focus.text.formatting import (
     format_size,
     printable,
 )
+from focus.text.reason_labels import reason_label
 
 _Y_AXIS_TOPS = (0.05, 0.1, 0.25, 0.5, 1.0)
 
@@ -68,7 +69,7 @@ def _verdict(figures: CrawlFigures) -> str:
 
 def _summary_text(figures: CrawlFigures) -> str:
     crawl = figures.crawl
-    ended = say(crawl.reason or ("running" if crawl.running else "killed"))
+    ended = say(reason_label(crawl.reason or ("running" if crawl.running else "killed")))
     begun = datetime.fromtimestamp(crawl.started_at).astimezone()
     return say(
         "Crawl {crawl} by {strategy}, begun {begun}, {ended}. A page is relevant when the model "

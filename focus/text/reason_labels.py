@@ -1,4 +1,4 @@
-"""Plain meanings of failure kinds and drop reasons, for people who do not know the codes."""
+"""Plain meanings of failures, drops and ends of crawls, for people who do not know the codes."""
 
 from __future__ import annotations
 
@@ -31,8 +31,9 @@ REASON_LABELS = {
     "poison": msg("the page could not be read by any worker"),
     "host-given-up": msg("the host failed too often and is left alone"),
     "robots": msg("forbidden by robots.txt"),
+    "frontier empty": msg("no URLs left"),
 }
-"""Code of a failure or drop -> its meaning."""
+"""Code of a failure, a drop or an end -> its meaning."""
 
 
 def reason_label(code: str) -> str:
