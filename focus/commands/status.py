@@ -147,9 +147,6 @@ def poor_pattern_row(use: PatternUse) -> tuple[str, ...]:
 
 
 def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:
-    ended = say("running") if crawl.running else say("killed")
-    if crawl.reason:
-        ended = say(reason_label(crawl.reason))
     return (
         str(crawl.id),
         printable(crawl.topic, 24),
@@ -158,7 +155,7 @@ def _crawl_row(crawl: CrawlSummary) -> tuple[str, ...]:
         f"{crawl.pages:,}",
         f"{crawl.relevant:,}",
         format_percent(crawl.harvest_rate),
-        ended,
+        say(reason_label(crawl.state)),
     )
 
 

@@ -69,7 +69,7 @@ def _verdict(figures: CrawlFigures) -> str:
 
 def _summary_text(figures: CrawlFigures) -> str:
     crawl = figures.crawl
-    ended = say(reason_label(crawl.reason or ("running" if crawl.running else "killed")))
+    ended = say(reason_label(crawl.state))
     begun = datetime.fromtimestamp(crawl.started_at).astimezone()
     return say(
         "Crawl {crawl} by {strategy}, begun {begun}, {ended}. A page is relevant when the model "

@@ -138,10 +138,7 @@ _ORDERS = {
     "published": f"{PUBLISHED} DESC, p.crawl, p.nth",
 }
 
-SORT_FIELDS = {
-    **{name: name for name in ("quality", "relevance", "authority", "hub", "published")},
-    "fetched": "fetched_at",
-}
+SORT_FIELDS = {name: "fetched_at" if name == "fetched" else name for name in _ORDERS if name}
 """Field by whose value each order sorts, largest first."""
 
 

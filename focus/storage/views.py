@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from focus.i18n import mark
 from focus.records import Rendering
 from focus.storage.request_uses import RequestUses
 from focus.storage.term_uses import TermUses
@@ -30,6 +31,11 @@ class CrawlSummary(msgspec.Struct, frozen=True):
     pages: int
     relevant: int
     running: bool
+
+    @property
+    def state(self) -> str:
+        """Why the crawl ended, `running` or `killed`; a code that `reason_label` explains."""
+        return self.reason or (mark("running") if self.running else mark("killed"))
 
     @property
     def harvest_rate(self) -> float:

@@ -7,7 +7,7 @@
     inflection — singular and plural of an English word
     site_texts — hashes of repeated texts, and the site's name in titles
     formatting — printable text, times, sizes and tables
-    reason_labels — plain meanings of the codes of failures
+    reason_labels — plain meanings of the codes of failures and ends
     templates — HTML templates of a package in the language of the reader
 
 The bytes of a page become text by `charset.decode` and words by `Segmenter.tokens`. Text from the
